@@ -1,0 +1,1 @@
+"""The neuron-migrate application: discovery, pipeline, journal, reports and review."""

@@ -1,0 +1,364 @@
+"""The command line: what each command reads, writes and returns."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from migrate.version import VERSION
+
+if TYPE_CHECKING:
+    from migrate.pipeline import Result
+    from migrate.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+FORMATS = ("text", "json", "github", "sarif", "markdown")
+DONE, OPEN, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
+
+_PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+
+
+def shared(command: F) -> F:
+    """Options that check, run and diff have in common."""
+    options = [
+        click.option("--select", multiple=True, metavar="RULE", help="Only these rules (codes, prefixes or names)."),
+        click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
+        click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out files (patterns as in .gitignore)."),
+        click.option("--tests", is_flag=True, default=None, help="Edit the repository's tests too."),
+        click.option("--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."),
+        click.option("--config", type=click.Path(path_type=Path), help="Settings file to read."),
+        click.option("--jobs", type=click.IntRange(1), help="Processes to use."),
+        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
+        click.option("-q", "--quiet", is_flag=True, help="No progress and no messages."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def reporting(command: F) -> F:
+    """Options of commands that print a report."""
+    options = [
+        click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Format of the report; may be repeated."),
+        click.option("--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."),
+        click.option("--show", "show", multiple=True, type=click.Choice(["kept", "open"]), help="List kept sites too."),
+        click.option("--all", "everything", is_flag=True, help="List every finding, however many a file has."),
+        click.option("--statistics", is_flag=True, help="Count open findings by rule."),
+        click.option("--fail-on", type=click.Choice(["error", "warning", "all", "none"]), help="What makes the exit code 1."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class _Group(click.Group):
+    """Turns what users can cause into one line on stderr and the right exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted; nothing is half-written", err=True)
+            ctx.exit(INTERRUPTED)
+        except (click.exceptions.Exit, click.ClickException, SystemExit):
+            raise
+        except Exception as error:
+            code = _user_error(error)
+            if code is None:
+                raise
+            click.echo(f"neuron-migrate: {error}", err=True)
+            ctx.exit(code)
+
+
+def _user_error(error: Exception) -> int | None:
+    from migrate.discover import UsageError
+    from migrate.journal import JournalError, LockHeld
+    from migrate.settings import SettingsError
+
+    if isinstance(error, (UsageError, SettingsError, LockHeld)):
+        return USAGE
+    return OPEN if isinstance(error, JournalError) else None
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="neuron-migrate")
+def cli() -> None:
+    """Make a PyTorch repository written for CUDA or PyTorch/XLA run on AWS Trainium.
+
+    \b
+    neuron-migrate check .     what is to do; changes nothing
+    neuron-migrate run .       apply what is needed to run
+    neuron-migrate undo        take the last run back
+    """
+
+
+@cli.command()
+@_PATHS
+@shared
+@reporting
+@click.option("--diff", "with_diff", is_flag=True, help="Add the patch.")
+@click.pass_context
+def check(ctx: click.Context, paths: tuple[Path, ...], with_diff: bool, **options: Any) -> None:
+    """Report what is not migrated yet; write nothing.
+
+    \b
+    Example: neuron-migrate check --format json src/
+    """
+    result = _pipeline(paths, options)
+    _emit(result, "check", options)
+    if with_diff:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(_patch(result))
+    ctx.exit(_verdict(result, options))
+
+
+@cli.command()
+@_PATHS
+@shared
+@reporting
+@click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes in git.")
+@click.pass_context
+def run(ctx: click.Context, paths: tuple[Path, ...], allow_dirty: bool, **options: Any) -> None:
+    """Apply what is needed to run on Trainium.
+
+    \b
+    Example: neuron-migrate run .          (undo takes it back)
+             neuron-migrate run --level safe src/
+    """
+    from migrate.journal import Journal, dirty_paths
+    from migrate.pipeline import mark_applied
+
+    root = _root(paths)
+    journal = Journal(root)
+    with journal.lock():
+        result = _pipeline(paths, options)
+        changes = result.changes
+        dirty = [] if allow_dirty else dirty_paths(root, changes) or []
+        if dirty:
+            shown = ", ".join(dirty[:5]) + (f" and {len(dirty) - 5} more" if len(dirty) > 5 else "")
+            raise click.UsageError(f"uncommitted changes in {shown}: commit them first, or say --allow-dirty")
+        meta = {"command": "run", "level": result.settings.level, "version": VERSION, "numerics": _numerics(result)}
+        record = journal.write_run(changes, {}, meta)
+    failed = {f.path: f for f in record.failed}
+    mark_applied(result, set(changes) - set(failed))
+    _emit(result, "run", options)
+    for path, file in failed.items():
+        click.echo(f"neuron-migrate: {path}: not written: {file.reason}", err=True)
+    if record.id and not options["quiet"]:
+        click.echo(f"{len(record.written)} file(s) written; neuron-migrate undo takes it back", err=True)
+    if result.errors:
+        ctx.exit(INTERNAL)
+    ctx.exit(OPEN if failed or not result.runnable else DONE)
+
+
+@cli.command()
+@_PATHS
+@shared
+@click.pass_context
+def diff(ctx: click.Context, paths: tuple[Path, ...], **options: Any) -> None:
+    """Print the patch that `run` with the same options would write.
+
+    \b
+    Example: neuron-migrate diff . > neuron.patch; git apply neuron.patch
+    """
+    result = _pipeline(paths, options)
+    sys.stdout.flush()
+    sys.stdout.buffer.write(_patch(result))
+    sys.stdout.buffer.flush()
+    _messages(result)
+    ctx.exit(INTERNAL if result.errors else DONE)
+
+
+@cli.command()
+@click.argument("run_id", required=False)
+@click.option("--root", type=click.Path(path_type=Path), default=Path("."), help="A folder of the repository.")
+@click.option("--partial", is_flag=True, help="Restore the files that nobody changed since, and leave the others.")
+@click.pass_context
+def undo(ctx: click.Context, run_id: str | None, root: Path, partial: bool) -> None:
+    """Give the files of a run (default: the last) their old bytes.
+
+    \b
+    Example: neuron-migrate undo
+    """
+    from migrate.journal import Journal
+
+    report = Journal(_root((root,))).undo(run_id, partial)
+    for path in report.restored:
+        click.echo(f"restored {path}")
+    for path in report.removed:
+        click.echo(f"removed {path}")
+    for path, reason in dict(report.refused).items():
+        click.echo(f"refused {path}: {reason}", err=True)
+    for path, reason in dict(report.failed).items():
+        click.echo(f"failed {path}: {reason}", err=True)
+    ctx.exit(DONE if report.complete else OPEN)
+
+
+@cli.command()
+def rules() -> None:
+    """List all rules with their codes and names.
+
+    \b
+    Example: neuron-migrate rules
+    """
+    from transforms.registry import rules as every
+
+    for rule in every():
+        click.echo(f"{rule.code}  {rule.name:<24} {rule.best.value:<7} {rule.summary}")
+
+
+@cli.command()
+@click.argument("what")
+def explain(what: str) -> None:
+    """Show the page of a rule (CODE or name), or all that is known about a line (PATH:LINE).
+
+    \b
+    Example: neuron-migrate explain TN101
+             neuron-migrate explain train.py:12
+    """
+    from migrate.explain import explain_line, explain_rule
+
+    path, _, line = what.rpartition(":")
+    if path and line.isdigit():
+        click.echo(explain_line(Path(path), int(line)))
+    else:
+        click.echo(explain_rule(what))
+
+
+# helpers ------------------------------------------------------------------------------------------------------------
+
+
+def _root(paths: Sequence[Path]) -> Path:
+    from migrate.discover import find_root
+
+    return find_root(list(paths) or [Path(".")])
+
+
+def _settings(root: Path, options: dict[str, Any]) -> Settings:
+    from migrate.settings import load_settings
+    from transforms.registry import by_code
+
+    config = options.get("config")
+    names = ("select", "ignore", "exclude", "tests", "level", "fail_on", "jobs")
+    settings = load_settings(root, config).merged({n: options.get(n) for n in names})
+    settings.check_rules({code: rule.name for code, rule in by_code().items()})
+    return settings
+
+
+def _pipeline(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
+    from migrate.pipeline import run_pipeline
+
+    root = _root(paths)
+    settings = _settings(root, options)
+    progress = _progress if sys.stderr.isatty() and not options.get("quiet") else None
+    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress)
+    if progress is not None:
+        click.echo("\r\033[K", nl=False, err=True)
+    return result
+
+
+def _progress(number: int, total: int, path: str) -> None:
+    if number % 10 == 0:
+        click.echo(f"\r\033[K{number}/{total} {path[-60:]}", nl=False, err=True)
+
+
+def _emit(result: Result, command: str, options: dict[str, Any]) -> None:
+    """Write the reports: format and output in pairs, a format without an output goes to stdout."""
+    formats = list(options["formats"]) or [result.settings.format]
+    outputs: list[Path | None] = list(options["outputs"])
+    if len(outputs) > len(formats):
+        raise click.UsageError("more --output than --format: they go in pairs")
+    outputs += [None] * (len(formats) - len(outputs))
+    for name, output in zip(formats, outputs):
+        text = _render(result, name, command, options, output is None)
+        if output is None:
+            _print(text)
+        else:
+            try:
+                output.write_text(text, encoding="utf-8")
+            except OSError as error:
+                raise click.UsageError(f"{output}: can't be written: {error.strerror}") from None
+    if not options["quiet"]:
+        _messages(result)
+
+
+def _messages(result: Result) -> None:
+    for message in result.errors:
+        click.echo(f"neuron-migrate: {message}", err=True)
+
+
+def _render(result: Result, name: str, command: str, options: dict[str, Any], terminal: bool) -> str:
+    if name == "text":
+        from migrate.report.text import View, render
+
+        color = terminal and sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        view = View(command, options["everything"], "kept" in options["show"], options["statistics"], color)
+        return render(result, view)
+    from importlib import import_module
+
+    rendered: str = import_module(f"migrate.report.{name}").render(result)
+    return rendered
+
+
+def _print(text: str) -> None:
+    """Print, whatever the terminal can show: a character that it lacks is escaped, never fatal."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _patch(result: Result) -> bytes:
+    from migrate.diff import unified
+
+    parts = []
+    for path, (old, new) in sorted(result.changes.items()):
+        try:
+            mode = os.stat(result.root / path).st_mode
+        except OSError:
+            mode = None
+        parts.append(unified(path, old, new, mode))
+    return b"".join(parts)
+
+
+def _numerics(result: Result) -> list[dict[str, str]]:
+    """What the applied fixes change about the numbers, for `verify --against run:ID`."""
+    found: list[dict[str, str]] = []
+    for item in result.items():
+        if item.fix is not None and item.fix.applied and item.fix.fix.numerics and item.fix.fix.numerics not in found:
+            found.append(item.fix.fix.numerics)
+    return found
+
+
+def _verdict(result: Result, options: dict[str, Any]) -> int:
+    from transforms.engine.model import WARNING, Safety
+
+    if result.errors:
+        return INTERNAL
+    fail_on = result.settings.fail_on
+    if fail_on == "none":
+        return DONE
+    still = [i for i in result.counted if i.status == "open" and i.owner]
+    if any(i.needed for i in still):
+        return OPEN
+    if fail_on in ("warning", "all") and any(i.severity == WARNING and i.safety is Safety.MANUAL for i in still):
+        return OPEN
+    if fail_on == "all" and any(i.safety is Safety.OFFER for i in still):
+        return OPEN
+    return DONE
+
+
+def main() -> None:
+    """Entry point of the command. The current folder may hold modules of our names, so it leaves the search path."""
+    here = os.getcwd()
+    sys.path[:] = [p for p in sys.path if p not in ("", ".") and os.path.abspath(p) != here]
+    cli()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Compile family (TN3xx): torch.compile and what runs inside its regions."""

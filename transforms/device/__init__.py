@@ -1,0 +1,1 @@
+"""Device family (TN1xx): where tensors live."""

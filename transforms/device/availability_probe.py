@@ -1,0 +1,108 @@
+"""TN103: `torch.cuda.is_available`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transforms.device.device_string import device_literal
+from transforms.engine.changes import Around, Change
+from transforms.engine.context import Context
+from transforms.engine.model import Rule, Safety
+from transforms.engine.transform import Transform
+
+PROBE = "torch.cuda.is_available"
+
+AVAILABILITY_PROBE = Rule(
+    code="TN103",
+    name="availability-probe",
+    summary="The question whether an accelerator is there",
+    best=Safety.SAFE,
+    argument=(
+        "On Trainium the new test is true where the old one was true on CUDA; on a host with neither both are false, because "
+        "`hasattr` is asked first."
+    ),
+    source="TorchNeuron documentation 2.33; the form that accelerate and transformers use for the native device",
+    why="A wheel without CUDA answers False, and the program runs on the CPU without a word.",
+    examples=(
+        (
+            "import torch\n\nuse = torch.cuda.is_available()\n",
+            'import torch\n\nuse = hasattr(torch, "neuron") and torch.neuron.is_available()\n',
+        ),
+    ),
+)
+
+
+class AvailabilityProbe(Transform):
+    """Rewrites availability tests."""
+
+    rules = (AVAILABILITY_PROBE,)
+    triggers = (b"is_available",)
+    nodes = (cst.Attribute, cst.Name)
+
+    def check(self, node: cst.CSTNode, cx: Context) -> None:
+        """Look at one name chain."""
+        spelled = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
+        if isinstance(node, cst.Attribute) and spelled != "is_available":
+            return
+        above = cx.parent(node)
+        if isinstance(above, (cst.Attribute, cst.ImportAlias, cst.AsName)) or isinstance(above, cst.Param):
+            return
+        if isinstance(above, cst.Arg) and above.keyword is node:
+            return
+        if isinstance(node, cst.Name) and not self._imported(node, cx):
+            return
+        origin = cx.origin(node)
+        if PROBE not in origin.names:
+            return
+        safety = Safety.REVIEW if origin.ambiguous else Safety.SAFE
+        evidence = [(node, origin.why)] if origin.why else []
+        if isinstance(above, cst.Call) and above.func is node and not above.args:
+            self._call(above, node, safety, evidence, cx)
+        elif isinstance(above, (cst.AssignTarget, cst.Del)):
+            cx.report(node, "torch.cuda.is_available is replaced here: do the same for torch.neuron", Safety.MANUAL)
+        else:
+            changes, requests = cx.rename(node, PROBE, "torch.neuron.is_available")
+            fix = cx.fix("the probe asks for neuron", *changes, requests=requests)
+            cx.report(node, "the function is passed on: torch.neuron.is_available", Safety.REVIEW, fix=fix, evidence=evidence)
+
+    def _imported(self, node: cst.Name, cx: Context) -> bool:
+        return any(b.imported == PROBE for b in cx.names.bindings(node.value, cx.names.scope(node)))
+
+    def _call(
+        self, call: cst.Call, node: cst.CSTNode, safety: Safety, evidence: list[tuple[cst.CSTNode, str]], cx: Context
+    ) -> None:
+        changes, requests, text = probe_changes(call, node, cx)
+        requires = list(_device_arms(call, cx))
+        fix = cx.fix("the probe asks for neuron", *changes, requests=requests, requires=requires)
+        cx.report(node, f"the test becomes {text}", safety, fix=fix, evidence=evidence)
+
+
+def probe_changes(call: cst.Call, node: cst.CSTNode, cx: Context) -> tuple[list[Change], list[str], str]:
+    """Changes that turn a probe call into the form that the settings ask for, its imports, and the new text."""
+    if cx.options.probe == "accelerator":
+        changes, requests = cx.rename(node, PROBE, "torch.accelerator.is_available")
+        return changes, requests, "torch.accelerator.is_available()"
+    changes, requests = cx.rename(node, PROBE, "torch.neuron.is_available")
+    module = cx.spell("torch.neuron", node)[0].removesuffix(".neuron")
+    text = f"{module}.neuron.is_available()"
+    if cx.options.probe == "plain":
+        return changes, requests, text
+    guard = f"hasattr({module}, {cx.literal('neuron', call)}) and "
+    wrapped = cx.parenthesize(call, guard).startswith("(")
+    changes = [*changes, Around(call, "(" + guard, ")") if wrapped else Around(call, guard)]
+    return changes, requests, guard + text
+
+
+def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
+    """Device names on the arms of a conditional that this probe decides."""
+    for above in cx.index.ancestors(call):
+        if isinstance(above, cst.IfExp):
+            if cx.devices.places.is_probe(above.test) and above.test is call:
+                for arm in (above.body, above.orelse):
+                    if device_literal(cx, arm) is not None and cx.devices.literal(arm).kind == "given":
+                        yield arm
+            return
+        if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+            return

@@ -1,0 +1,1 @@
+"""Distributed family (TN4xx): process groups and collectives."""

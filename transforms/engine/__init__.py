@@ -1,0 +1,1 @@
+"""One file, one parse: the engine that transforms run on."""

@@ -1,0 +1,398 @@
+"""Imports of a file: findings for imported names, and the edits that fixes in force ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import libcst as cst
+
+from transforms.engine.changes import Layout
+from transforms.engine.context import Context, PendingFinding
+from transforms.engine.model import (
+    ERROR,
+    WARNING,
+    Edit,
+    Fix,
+    ImportItem,
+    ImportStatement,
+    ImportTable,
+    Safety,
+)
+from transforms.engine.names import dotted_name
+from transforms.engine.words import is_specific
+
+_PLAIN = (cst.Import, cst.LazyImport)
+_FROM = (cst.ImportFrom, cst.LazyImportFrom)
+
+
+class ImportNodes:
+    """The import statements of one file, said in nodes."""
+
+    def __init__(self, cx: Context) -> None:
+        self.cx = cx
+        self.statements: list[cst.CSTNode] = []
+        for kind in (*_PLAIN, *_FROM):
+            self.statements += cx.index.nodes(kind)
+        self._uses: dict[int, list[cst.Name]] = {}
+
+    def aliases(self, statement: cst.CSTNode) -> list[cst.ImportAlias]:
+        """Imported names of a statement, none for a star."""
+        names = statement.names  # type: ignore[attr-defined]
+        return list(names) if isinstance(names, (list, tuple)) else []
+
+    def bound(self, alias: cst.ImportAlias) -> cst.Name | None:
+        """The identifier that an alias binds."""
+        if alias.asname is not None:
+            return alias.asname.name if isinstance(alias.asname.name, cst.Name) else None
+        node: cst.CSTNode = alias.name
+        while isinstance(node, cst.Attribute):
+            node = node.value
+        return node if isinstance(node, cst.Name) else None
+
+    def uses(self, alias: cst.ImportAlias) -> list[cst.Name]:
+        """Reads of the name that an alias binds."""
+        known = self._uses.get(id(alias))
+        if known is None:
+            bound = self.bound(alias)
+            known = self.cx.names.uses(bound.value, self.cx.names.scope(bound)) if bound is not None else []
+            self._uses[id(alias)] = known
+        return known
+
+    # findings ---------------------------------------------------------------------------------------------------
+
+    def findings(self, found: list[PendingFinding]) -> list[PendingFinding]:
+        """What happens to each imported name that is specific to CUDA or XLA: it follows its uses, all of them."""
+        by_use: dict[int, PendingFinding] = {}
+        for finding in found:
+            inner = finding.site
+            while isinstance(inner, cst.Attribute):
+                inner = inner.value
+            held = by_use.get(id(inner))
+            if held is None or (held.safety is None and finding.safety is not None):
+                by_use[id(inner)] = finding
+        spoken = {id(f.site) for f in found}
+        result = []
+        for statement in self.statements:
+            for alias in self.aliases(statement):
+                qualified = self.cx.names.imported_name(alias)
+                if qualified.split(".")[0] not in ("torch", "torch_xla") or not is_specific(qualified):
+                    continue
+                if id(alias.name) not in spoken:
+                    result.append(self._finding(alias, qualified, by_use))
+        return result
+
+    def _finding(self, alias: cst.ImportAlias, qualified: str, by_use: dict[int, PendingFinding]) -> PendingFinding:
+        statement = self.cx.parent(alias)
+        uses = self.uses(alias)
+        severity = ERROR if qualified.split(".")[0] == "torch_xla" else WARNING
+        if isinstance(statement, _PLAIN) and alias.asname is None and not self._specific_uses(alias, uses):
+            return _manual(alias.name, f"{qualified} is imported; nothing in the file uses it", WARNING, "TN003")
+        if not uses:
+            return _manual(alias.name, f"{qualified} is imported and not used here", severity, "TN003")
+        owners = [by_use.get(id(use)) for use in self._specific_uses(alias, uses)]
+        known = [o for o in owners if o is not None]
+        if len(known) < len(owners) or any(o.fix is None for o in known):
+            blocked = next((o for o in known if o.fix is None), None)
+            rule = blocked.rule if blocked else "TN003"
+            worst = blocked.severity if blocked and blocked.severity else severity
+            if not known and not blocked:
+                worst = ERROR
+            return _manual(alias.name, f"{qualified} is still used in this file", worst, rule)
+        safety = Safety.SAFE
+        for owner in known:
+            assert owner.safety is not None
+            safety = safety.at_most(owner.safety)
+        fix = self.cx.fix(f"the import of {qualified} follows its uses", requires=[o.site for o in known])
+        return PendingFinding(known[0].rule, alias.name, f"the import of {qualified} follows its uses", safety, None, [], fix, None)
+
+    def _specific_uses(self, alias: cst.ImportAlias, uses: list[cst.Name]) -> list[cst.Name]:
+        """Uses that mean the imported module: `import torch.cuda` binds `torch`, whose other uses say nothing of it."""
+        statement = self.cx.parent(alias)
+        if not isinstance(statement, _PLAIN) or alias.asname is not None or isinstance(alias.name, cst.Name):
+            return uses
+        dotted = dotted_name(alias.name)
+        result = []
+        for use in uses:
+            top: cst.CSTNode = use
+            while isinstance(above := self.cx.parent(top), cst.Attribute) and above.value is top:
+                top = above
+            if any(n == dotted or n.startswith(dotted + ".") for n in self.cx.origin(top).names):
+                result.append(use)
+        return result
+
+    # table ------------------------------------------------------------------------------------------------------
+
+    def wants(self) -> Iterator[cst.CSTNode]:
+        """Nodes whose offsets the table needs."""
+        for statement in self.statements:
+            yield statement
+            if isinstance(statement, _FROM) and statement.module is not None:
+                yield statement.module
+            for alias in self.aliases(statement):
+                yield alias
+                yield alias.name
+                if self._matters(alias):
+                    yield from self.uses(alias)
+        first = self._first_code()
+        if first is not None:
+            yield first
+        docstring = self._docstring()
+        if docstring is not None:
+            yield docstring
+
+    def _matters(self, alias: cst.ImportAlias) -> bool:
+        return self.cx.names.imported_name(alias).split(".")[0] in ("torch", "torch_xla")
+
+    def _docstring(self) -> cst.CSTNode | None:
+        body = self.cx.module.body
+        if body and isinstance(body[0], cst.SimpleStatementLine) and isinstance(body[0].body[0], cst.Expr):
+            value = body[0].body[0].value
+            return value if isinstance(value, (cst.SimpleString, cst.ConcatenatedString)) else None
+        return None
+
+    def _first_code(self) -> cst.CSTNode | None:
+        for line in self.cx.module.body:
+            if isinstance(line, cst.SimpleStatementLine):
+                first = line.body[0]
+                if isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString)):
+                    if first.value is self._docstring():
+                        continue
+                if isinstance(first, cst.ImportFrom) and dotted_name(first.module) == "__future__":
+                    continue
+                return first
+            return line
+        return None
+
+    def table(self, layout: Layout) -> ImportTable:
+        """The imports said in offsets."""
+        statements = [self._statement(s, layout) for s in self.statements]
+        statements.sort(key=lambda s: s.start)
+        table = ImportTable(statements)
+        futures = [s for s in statements if s.module == "__future__"]
+        docstring = self._docstring()
+        if futures:
+            table.insert_at = futures[-1].line_end
+        elif docstring is not None:
+            table.insert_at = _line_after(layout, layout.spans.of(docstring)[1])
+            table.blank_before = True
+        else:
+            first = self._first_code()
+            start = layout.spans.of(first)[0] if first is not None else len(layout.text)
+            table.insert_at = layout.source.line_bounds(start)[0]
+            table.blank_after = True
+        return table
+
+    def _statement(self, node: cst.CSTNode, layout: Layout) -> ImportStatement:
+        start, end = layout.spans.of(node)
+        module = node.module if isinstance(node, _FROM) else None
+        line = self.cx.parent(node)
+        block = self.cx.parent(line) if line is not None else None
+        items = []
+        for alias in self.aliases(node):
+            bound = self.bound(alias)
+            span = layout.spans.of(alias)
+            uses = [layout.spans.of(u) for u in self.uses(alias)] if self._matters(alias) else []
+            items.append(
+                ImportItem(
+                    span[0],
+                    span[1],
+                    bound.value if bound else "",
+                    self.cx.names.imported_name(alias, root=isinstance(node, _PLAIN) and alias.asname is None),
+                    tuple(uses),
+                    self._exported(bound.value if bound else "", alias),
+                )
+            )
+        return ImportStatement(
+            start,
+            end,
+            layout.source.line_bounds(start)[0],
+            _line_after(layout, end),
+            None if not isinstance(node, _FROM) else "." * len(node.relative) + dotted_name(module),
+            layout.spans.of(module) if module is not None else None,
+            tuple(items),
+            isinstance(block, cst.Module),
+            isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1,
+            isinstance(self.cx.index.enclosing(node, cst.Try, cst.TryStar), (cst.Try, cst.TryStar)),
+        )
+
+    def _exported(self, name: str, alias: cst.ImportAlias) -> bool:
+        if self.cx.options.path.endswith("__init__.py"):
+            return True
+        if alias.asname is not None and dotted_name(alias.name) == name:
+            return True
+        return name in self._all
+
+    @property
+    def _all(self) -> frozenset[str]:
+        if not hasattr(self, "_all_names"):
+            found: set[str] = set()
+            for name in self.cx.index.names.get("__all__", []):
+                statement = self.cx.index.statement(name)
+                for string in self.cx.index.nodes(cst.SimpleString):
+                    if self.cx.index.statement(string) is statement:
+                        found.add(self.cx.string(string) or "")
+            self._all_names = frozenset(found)
+        return self._all_names
+
+
+def _manual(site: cst.CSTNode, message: str, severity: str, rule: str) -> PendingFinding:
+    return PendingFinding(rule, site, message, Safety.MANUAL, severity, [], None, None)
+
+
+def _line_after(layout: Layout, offset: int) -> int:
+    end = layout.source.line_bounds(offset)[1]
+    text = layout.text
+    if text.startswith("\r\n", end):
+        return end + 2
+    return min(end + 1, len(text))
+
+
+# edits --------------------------------------------------------------------------------------------------------------
+
+
+def resolve(table: ImportTable, fixes: Iterable[Fix], text: str, newline: str) -> list[Edit]:
+    """Edits of the import block for the fixes in force: moved names, new imports, and imports that lost their last use.
+
+    Nothing is taken out of a `try:` probe, of `__all__`, or of a package's `__init__.py`.
+    """
+    fixes = list(fixes)
+    edits = sorted({e for f in fixes for e in f.edits}, key=lambda e: e.start)
+    moves = {(m.local, m.old): m.new for f in fixes for m in f.moves}
+    requests = list(dict.fromkeys(r for f in fixes for r in f.requests))
+    written = " ".join(e.text for e in edits)
+    found: list[Edit] = []
+    for statement in table.statements:
+        moved = [moves.get((i.local, i.qualified)) for i in statement.items]
+        gone = [m is None and _unused(i, statement, edits, written) for i, m in zip(statement.items, moved)]
+        if not any(gone) and not any(moved):
+            continue
+        found += _edit_statement(statement, moved, gone, requests, text, newline)
+    return found + _additions(table, requests, text, newline)
+
+
+def _unused(item: ImportItem, statement: ImportStatement, edits: list[Edit], written: str) -> bool:
+    if not item.uses or item.exported or statement.guarded or not is_specific(item.qualified):
+        return False
+    import re
+
+    if re.search(rf"(?<![\w.]){re.escape(item.local)}\b", written):
+        return False
+    return all(any(e.start <= a and b <= e.end for e in edits) for a, b in item.uses)
+
+
+def _edit_statement(
+    statement: ImportStatement,
+    moved: list[str | None],
+    gone: list[bool],
+    requests: list[str],
+    text: str,
+    newline: str,
+) -> list[Edit]:
+    modules = {m.rpartition(".")[0] for m in moved if m}
+    if len(modules) == 1 and statement.module_span and not any(gone) and all(moved):
+        same_names = all(m and m.rpartition(".")[2] == i.qualified.rpartition(".")[2] for m, i in zip(moved, statement.items))
+        if same_names:
+            return [Edit(*statement.module_span, modules.pop())]
+    for item, new in zip(statement.items, moved):
+        if new:
+            module, _, name = new.rpartition(".")
+            requests.append(f"from {module} import {name}" + (f" as {item.local}" if item.local != name else ""))
+    left = [i for i, (m, g) in enumerate(zip(moved, gone)) if not m and not g]
+    if left:
+        return _drop_items(statement, left, text)
+    new_lines = [r for r in requests if _lands_here(r)] if statement.alone else []
+    indent = text[statement.line_start : statement.start]
+    if statement.alone and not indent.strip():
+        tail = text[statement.end : statement.line_end].strip("\r\n \t;")
+        if new_lines:
+            for line in new_lines:
+                requests.remove(line)
+            return [Edit(statement.start, statement.end, (newline + indent).join(new_lines))]
+        if not statement.top_level:
+            return [Edit(statement.start, statement.end, "pass")]
+        if tail:
+            return [Edit(statement.start, statement.end, "")]
+        return [Edit(statement.line_start, statement.line_end, "")]
+    return [Edit(statement.start, statement.end, "pass")]
+
+
+def _lands_here(request: str) -> bool:
+    return request.startswith("from torch")
+
+
+def _drop_items(statement: ImportStatement, left: list[int], text: str) -> list[Edit]:
+    """Take names out of an import that keeps others."""
+    found = []
+    items = statement.items
+    for i in range(len(items)):
+        if i in left:
+            continue
+        if i < left[-1]:
+            found.append(Edit(items[i].start, items[i + 1].start, ""))
+        elif i == left[-1] + 1:
+            found.append(Edit(items[left[-1]].end, items[-1].end, ""))
+    return found
+
+
+def _additions(table: ImportTable, requests: list[str], text: str, newline: str) -> list[Edit]:
+    wanted: list[str] = []
+    for request in requests:
+        if request not in wanted and not _present(table, request):
+            wanted.append(request)
+    found: list[Edit] = []
+    fresh: list[str] = []
+    for request in wanted:
+        merged = _merge(table, request)
+        if merged is None:
+            fresh.append(request)
+        else:
+            found.append(merged)
+    if fresh:
+        place, lines = _place(table, fresh, text, newline)
+        found.append(Edit(place, place, lines))
+    return found
+
+
+def _present(table: ImportTable, request: str) -> bool:
+    words = request.split()
+    for statement in table.statements:
+        if not statement.top_level:
+            continue
+        for item in statement.items:
+            if words[0] == "import":
+                local = words[3] if len(words) > 3 else words[1].split(".")[0]
+                if item.local == local and item.qualified in (words[1], words[1].split(".")[0]) and statement.module is None:
+                    return True
+            elif item.qualified == f"{words[1]}.{words[3]}" and item.local == words[-1]:
+                return True
+    return False
+
+
+def _merge(table: ImportTable, request: str) -> Edit | None:
+    """The request as one more name of an existing `from` import of the same module."""
+    words = request.split()
+    if words[0] != "from":
+        return None
+    for statement in table.statements:
+        if statement.module == words[1] and statement.top_level and statement.items and not statement.guarded:
+            at = statement.items[-1].end
+            return Edit(at, at, ", " + " ".join(words[3:]))
+    return None
+
+
+def _place(table: ImportTable, lines: list[str], text: str, newline: str) -> tuple[int, str]:
+    """Offset and text of new import lines: beside the imports of the same package, else at the top of the code."""
+    code = "".join(line + newline for line in lines)
+    roots = {line.split()[1].split(".")[0] for line in lines}
+    top = [s for s in table.statements if s.top_level and s.module != "__future__"]
+    for statement in top:
+        names = [statement.module or ""] + [i.qualified for i in statement.items]
+        if any(n.split(".")[0] in roots for n in names) and statement.alone:
+            return statement.line_start, code
+    if top and top[0].alone and top[0].line_start >= table.insert_at:
+        plain = [s for s in top if s.alone and s.line_start >= table.insert_at]
+        return plain[0].line_start, code
+    before = newline if table.blank_before or (table.insert_at and not table.blank_after) else ""
+    if table.insert_at and not text[: table.insert_at].endswith(("\n", "\r")):
+        before = newline + before
+    return table.insert_at, before + code + (newline if table.blank_after else "")

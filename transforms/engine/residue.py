@@ -1,0 +1,284 @@
+"""The catch-all: every CUDA- or XLA-specific token of the code that no rule has spoken about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import libcst as cst
+
+from transforms.engine.context import Context, PendingFinding
+from transforms.engine.model import ERROR, WARNING, Rule, Safety
+from transforms.engine.names import Origin, dotted_name
+from transforms.engine.spans import Spans
+from transforms.engine.words import SPECIFIC, is_specific, words
+
+UNKNOWN_SITE = Rule(
+    code="TN003",
+    name="unknown-site",
+    summary="A CUDA- or XLA-specific name or string that no rule knows",
+    best=Safety.MANUAL,
+    argument="It never edits.",
+    source="TorchNeuron documentation, Neuron SDK 2.33.0: names that are absent there",
+    why="A silent miss is worse than a noisy report: what is not understood is listed, not passed over.",
+    silent="Comments and docstrings; names and texts of the program's own that work on any device are kept, with the reason.",
+)
+
+_FATAL = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "torch_xla", "torch.version.cuda")
+_FOREIGN_TEXT = "names CUDA or XLA and nothing says what the text is for"
+
+
+class Residue:
+    """Candidates of one file, and what is to be said about those that stay uncovered."""
+
+    def __init__(self, cx: Context) -> None:
+        self.cx = cx
+        self.candidates: list[cst.CSTNode] = list(self._collect())
+
+    def _collect(self) -> Iterator[cst.CSTNode]:
+        index = self.cx.index
+        yield from self._uses_of_imports()
+        for spelling, nodes in index.names.items():
+            if is_specific(spelling):
+                for node in nodes:
+                    yield self._chain(node)
+        for string in index.nodes(cst.SimpleString):
+            if is_specific(string.value) and not is_docstring(self.cx, string) and not self._inside_string(string):
+                yield string
+        for kind in (cst.FormattedString, cst.TemplatedString):
+            for formatted in index.nodes(kind):
+                if not self._inside_string(formatted) and self._text_is_specific(formatted):
+                    yield formatted
+
+    def _uses_of_imports(self) -> Iterator[cst.CSTNode]:
+        """Uses of names whose import is specific although the name is not: `GradScaler` of torch.cuda.amp."""
+        for alias in self.cx.index.nodes(cst.ImportAlias):
+            qualified = self.cx.names.imported_name(alias)
+            bound = alias.asname.name if alias.asname is not None else alias.name
+            if not isinstance(bound, cst.Name) or is_specific(bound.value) or not is_specific(qualified):
+                continue
+            if qualified.split(".")[0] in ("torch", "torch_xla"):
+                for use in self.cx.names.uses(bound.value, self.cx.names.scope(bound)):
+                    yield self._chain(use)
+
+    def _text_is_specific(self, node: cst.CSTNode) -> bool:
+        return any(is_specific(getattr(part, "value", "")) for part in getattr(node, "parts", ()))
+
+    def _inside_string(self, node: cst.CSTNode) -> bool:
+        return self.cx.index.enclosing(node, cst.FormattedString, cst.TemplatedString) is not None
+
+    def _chain(self, node: cst.CSTNode) -> cst.CSTNode:
+        """The longest dotted chain around a name that comes from a package, else the name itself."""
+        top = node
+        above = self.cx.parent(top)
+        while isinstance(above, cst.Attribute) and self._known_chain(above):
+            top, above = above, self.cx.parent(above)
+        return top
+
+    def _known_chain(self, node: cst.Attribute) -> bool:
+        if isinstance(self._statement_of_import(node), cst.CSTNode):
+            return True
+        return any(name.split(".")[0] != "builtins" for name in self.cx.origin(node).names)
+
+    def _statement_of_import(self, node: cst.CSTNode) -> cst.CSTNode | None:
+        for above in self.cx.index.ancestors(node):
+            if isinstance(above, (cst.ImportAlias, cst.ImportFrom, cst.Import, cst.LazyImport, cst.LazyImportFrom)):
+                return above
+            if not isinstance(above, cst.Attribute):
+                return None
+        return None
+
+    def uncovered(self, spans: Spans, covered: list[tuple[int, int]]) -> Iterator[PendingFinding]:
+        """Findings for candidates that no finding's site touches."""
+        taken = _Ranges(covered)
+        for node in self.candidates:
+            if not spans.has(node) or taken.touches(*spans.of(node)):
+                continue
+            if (pending := self._judge(node)) is not None:
+                taken.add(*spans.of(node))
+                yield pending
+
+    def _judge(self, node: cst.CSTNode) -> PendingFinding | None:
+        if isinstance(node, (cst.SimpleString, cst.FormattedString, cst.TemplatedString)):
+            reason = text_role(self.cx, node)
+            if reason:
+                return self._kept(node, reason)
+            code = self.cx.code(node)
+            shown = code if len(code) < 60 else code[:57] + "..."
+            return self._open(node, f"{shown} {_FOREIGN_TEXT}", WARNING)
+        if (statement := self._statement_of_import(node)) is not None:
+            return self._imported(node, statement)
+        origin = self.cx.origin(node)
+        foreign = [n for n in sorted(origin.names) if is_specific(n) and n.split(".")[0] != "builtins"]
+        if foreign and not (isinstance(node, cst.Name) and self._attribute_or_keyword(node)):
+            return self._foreign(node, foreign, origin)
+        return self._kept(node, self._reason(node))
+
+    def _attribute_or_keyword(self, node: cst.Name) -> bool:
+        above = self.cx.parent(node)
+        return (isinstance(above, cst.Attribute) and above.attr is node) or (
+            isinstance(above, cst.Arg) and above.keyword is node
+        )
+
+    def _foreign(self, node: cst.CSTNode, names: list[str], origin: Origin) -> PendingFinding:
+        name = names[0]
+        if name.startswith("."):
+            return self._kept(node, "name of the repository")
+        fatal = any(name == f or name.startswith(f + ".") for f in _FATAL) and not origin.local
+        return self._open(node, f"{name} has no known counterpart on neuron", ERROR if fatal else WARNING)
+
+    def _imported(self, node: cst.CSTNode, statement: cst.CSTNode) -> PendingFinding | None:
+        if isinstance(statement, cst.ImportAlias):
+            qualified = self.cx.names.imported_name(statement)
+            if isinstance(node, cst.Name) and isinstance(statement.asname, cst.AsName) and node is statement.asname.name:
+                return self._kept(node, "local name")
+        else:
+            module = getattr(statement, "module", None)
+            if getattr(statement, "relative", ()):
+                return self._kept(node, "module of the repository")
+            names = getattr(statement, "names", ())
+            if isinstance(names, (list, tuple)):
+                qualified = dotted_name(module)
+                speaking = qualified.split(".")[0] in ("torch", "torch_xla")
+                if speaking or any(is_specific(dotted_name(a.name)) for a in names):
+                    return None  # the imported names speak for the statement
+            qualified = dotted_name(module)
+        if qualified.startswith("."):
+            return self._kept(node, "module of the repository")
+        root = qualified.split(".")[0]
+        if root in self.cx.facts.modules:
+            return self._kept(node, "module of the repository")
+        fatal = any(qualified == f or qualified.startswith(f + ".") for f in ("torch_xla",))
+        return self._open(node, f"the import of {qualified} has no known counterpart on neuron", ERROR if fatal else WARNING)
+
+    def _reason(self, node: cst.CSTNode) -> str:
+        above = self.cx.parent(node)
+        if isinstance(above, cst.Attribute):
+            return "attribute of an own object"
+        if isinstance(above, cst.Arg) and above.keyword is node:
+            return "name of a parameter"
+        if isinstance(above, cst.FunctionDef):
+            holder = self.cx.index.enclosing(above, cst.ClassDef, cst.FunctionDef)
+            return "own method" if isinstance(holder, cst.ClassDef) else "own function"
+        if isinstance(above, cst.ClassDef) and above.name is node:
+            return "own class"
+        if isinstance(above, cst.Param):
+            return "name of a parameter"
+        return "local name"
+
+    def _kept(self, node: cst.CSTNode, reason: str) -> PendingFinding:
+        return PendingFinding(self._code(node), node, reason, None, None, [], None, reason)
+
+    def _open(self, node: cst.CSTNode, message: str, severity: str) -> PendingFinding:
+        return PendingFinding(UNKNOWN_SITE.code, node, message, Safety.MANUAL, severity, [], None, None)
+
+    def _code(self, node: cst.CSTNode) -> str:
+        """Kept texts belong to the rule that would change them if they were values."""
+        if isinstance(node, (cst.SimpleString, cst.FormattedString)):
+            found = {w for w in words(self.cx.code(node)) if w in SPECIFIC}
+            if found == {"cuda"}:
+                return "TN101"
+            if found == {"nccl"}:
+                return "TN401"
+        return UNKNOWN_SITE.code
+
+
+class _Ranges:
+    """Ranges of text that are spoken for."""
+
+    def __init__(self, ranges: list[tuple[int, int]]) -> None:
+        self._ranges = sorted(ranges)
+        self._more: list[tuple[int, int]] = []
+
+    def add(self, start: int, end: int) -> None:
+        self._more.append((start, end))
+
+    def touches(self, start: int, end: int) -> bool:
+        from bisect import bisect_left
+
+        place = bisect_left(self._ranges, (end, end))
+        near = self._ranges[max(0, place - 40) : place]
+        return any(a < end and start < b for a, b in near) or any(a < end and start < b for a, b in self._more)
+
+
+def is_docstring(cx: Context, node: cst.CSTNode) -> bool:
+    """Whether a string is the docstring of its module, class or function."""
+    outer: cst.CSTNode = node
+    above = cx.parent(outer)
+    if isinstance(above, cst.ConcatenatedString):
+        while isinstance(above, cst.ConcatenatedString):
+            outer, above = above, cx.parent(above)
+    if not isinstance(above, cst.Expr):
+        return False
+    line = cx.parent(above)
+    if not isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) or line.body[0] is not above:
+        return False
+    block = line if isinstance(line, cst.SimpleStatementSuite) else cx.parent(line)
+    if isinstance(block, cst.Module):
+        return block.body[0] is line
+    holder = cx.parent(block) if block is not None else None
+    first = block is line or (isinstance(block, cst.IndentedBlock) and block.body[0] is line)
+    return first and isinstance(holder, (cst.FunctionDef, cst.ClassDef))
+
+
+_PRINTERS = frozenset("print log debug info warning warn error exception critical write print_rank_0 fail skip xfail".split())
+_HELP = frozenset("help description epilog usage metavar msg message reason title label doc desc name".split())
+
+
+def text_role(cx: Context, node: cst.CSTNode) -> str:
+    """Why a text that names CUDA is for people (help, log, error, statement without effect), empty when it may be a value."""
+    child: cst.CSTNode = node
+    for above in cx.index.ancestors(node):
+        if isinstance(above, cst.Expr):
+            return "text without effect"
+        if isinstance(above, (cst.Raise, cst.Assert)):
+            return "error text" if not (isinstance(above, cst.Assert) and child is above.test) else ""
+        if isinstance(above, cst.Arg) and above.keyword is not None and above.keyword.value in _HELP:
+            return "help text" if above.keyword.value != "name" else "name for people"
+        if isinstance(above, cst.Call):
+            if child is above.func:
+                return ""
+            return _call_role(cx, above, node)
+        if isinstance(above, (cst.Arg, cst.ConcatenatedString, cst.BinaryOperation, cst.FormattedString)):
+            child = above
+            continue
+        if isinstance(above, cst.IfExp) and child is not above.test:
+            child = above
+            continue
+        if isinstance(above, (cst.FormattedStringExpression, cst.Attribute)):
+            child = above
+            continue
+        if isinstance(above, cst.DictElement):
+            return "key of a dict" if above.key is child else ""
+        if isinstance(above, cst.Index):
+            return _key_role(cx, above)
+        if isinstance(above, (cst.Element, cst.List, cst.Tuple)):
+            child = above
+            continue
+        if isinstance(above, (cst.Assign, cst.AugAssign)):
+            return "exported name" if cx.code(above).lstrip().startswith("__all__") else ""
+        return ""
+    return ""
+
+
+def _key_role(cx: Context, index: cst.Index) -> str:
+    """A subscript by text is a key, but not that of the environment."""
+    subscript = cx.index.enclosing(index, cst.Subscript)
+    if subscript is None or cx.origin(subscript.value).names:
+        return ""
+    return "key of a dict"
+
+
+def _call_role(cx: Context, call: cst.Call, node: cst.CSTNode) -> str:
+    called = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted_name(call.func)
+    if called in _PRINTERS:
+        return "log text"
+    if called.endswith(("Error", "Exception", "Warning")):
+        return "error text"
+    if called == "format" and isinstance(call.func, cst.Attribute):
+        return text_role(cx, call)
+    if called in ("add_argument", "add_option", "add_parser", "option", "argument"):
+        return "name of an option" if (cx.string(node) or "").startswith("-") or call.args[0].value is node else ""
+    if called in ("getattr", "hasattr", "setattr", "delattr") and len(call.args) > 1 and call.args[1].value is node:
+        receiver = cx.origin(call.args[0].value)
+        return "" if receiver.names and not receiver.ambiguous else "attribute of an own object"
+    return ""

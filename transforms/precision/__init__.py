@@ -1,0 +1,1 @@
+"""Precision family (TN2xx): autocast, gradient scaling and dtypes."""

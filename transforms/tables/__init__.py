@@ -1,0 +1,1 @@
+"""What is known about APIs, as data: each row with its source."""
