@@ -28,9 +28,13 @@ def shared(command: F) -> F:
     options = [
         click.option("--select", multiple=True, metavar="RULE", help="Only these rules (codes, prefixes or names)."),
         click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
-        click.option("--exclude", multiple=True, metavar="PATTERN", help="Leave out files (patterns as in .gitignore)."),
+        click.option(
+            "--exclude", multiple=True, metavar="PATTERN", help="Leave out files (patterns as in .gitignore)."
+        ),
         click.option("--tests", is_flag=True, default=None, help="Edit the repository's tests too."),
-        click.option("--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."),
+        click.option(
+            "--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."
+        ),
         click.option("--config", type=click.Path(path_type=Path), help="Settings file to read."),
         click.option("--jobs", type=click.IntRange(1), help="Processes to use."),
         click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
@@ -44,12 +48,26 @@ def shared(command: F) -> F:
 def reporting(command: F) -> F:
     """Options of commands that print a report."""
     options = [
-        click.option("--format", "formats", multiple=True, type=click.Choice(FORMATS), help="Format of the report; may be repeated."),
-        click.option("--output", "outputs", multiple=True, type=click.Path(path_type=Path), help="File for the format at the same place."),
+        click.option(
+            "--format",
+            "formats",
+            multiple=True,
+            type=click.Choice(FORMATS),
+            help="Format of the report; may be repeated.",
+        ),
+        click.option(
+            "--output",
+            "outputs",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            help="File for the format at the same place.",
+        ),
         click.option("--show", "show", multiple=True, type=click.Choice(["kept", "open"]), help="List kept sites too."),
         click.option("--all", "everything", is_flag=True, help="List every finding, however many a file has."),
         click.option("--statistics", is_flag=True, help="Count open findings by rule."),
-        click.option("--fail-on", type=click.Choice(["error", "warning", "all", "none"]), help="What makes the exit code 1."),
+        click.option(
+            "--fail-on", type=click.Choice(["error", "warning", "all", "none"]), help="What makes the exit code 1."
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -103,7 +121,7 @@ def cli() -> None:
 @reporting
 @click.option("--diff", "with_diff", is_flag=True, help="Add the patch.")
 @click.pass_context
-def check(ctx: click.Context, paths: tuple[Path, ...], with_diff: bool, **options: Any) -> None:
+def check(ctx: click.Context, /, paths: tuple[Path, ...], with_diff: bool, **options: Any) -> None:
     """Report what is not migrated yet; write nothing.
 
     \b
@@ -123,7 +141,7 @@ def check(ctx: click.Context, paths: tuple[Path, ...], with_diff: bool, **option
 @reporting
 @click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes in git.")
 @click.pass_context
-def run(ctx: click.Context, paths: tuple[Path, ...], allow_dirty: bool, **options: Any) -> None:
+def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **options: Any) -> None:
     """Apply what is needed to run on Trainium.
 
     \b
@@ -160,7 +178,7 @@ def run(ctx: click.Context, paths: tuple[Path, ...], allow_dirty: bool, **option
 @_PATHS
 @shared
 @click.pass_context
-def diff(ctx: click.Context, paths: tuple[Path, ...], **options: Any) -> None:
+def diff(ctx: click.Context, /, paths: tuple[Path, ...], **options: Any) -> None:
     """Print the patch that `run` with the same options would write.
 
     \b

@@ -24,7 +24,7 @@ def explain_rule(word: str) -> str:
 
 
 def explain_line(path: Path, line: int) -> str:
-    """Findings, kept sites, evidence and the fixes of one line. Raises click.UsageError for a line that is not there."""
+    """Findings, kept sites, evidence and fixes of one line. Raises click.UsageError for a line that is not there."""
     from migrate.discover import find_root
     from migrate.pipeline import run_pipeline
     from migrate.settings import load_settings

@@ -15,8 +15,8 @@ _COMMENT_OR_SPACE = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\#[
 def finding_ids(path: str, text: str, analysis: Analysis) -> list[str]:
     """One id per finding, in their order.
 
-    The id hashes rule, path, enclosing definition, the statement as it reads once all fixes are applied, and where in it
-    the site stands. Equal ones are counted, so that two equal statements in one function have two ids.
+    The id hashes rule, path, enclosing definition, the statement as it reads once all fixes are applied, and where in
+    it the site stands. Equal ones are counted, so that two equal statements in one function have two ids.
     """
     statements: dict[tuple[int, int], list[Edit]] = {}
     for finding in analysis.findings:

@@ -7,6 +7,7 @@ and `level` replace the general value unless the command line gave one, their `i
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import re
 import sys
@@ -177,18 +178,17 @@ def _refuse_two_files(root: Path) -> None:
 
 
 def _parse(file: Path) -> dict[str, Any]:
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    # Before 3.11 the same library goes by the name tomli.
+    toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        document: dict[str, Any] = toml.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingsError(f"{file}: can't be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise SettingsError(f"{file}: is not UTF-8 at byte {error.start}, as TOML has to be") from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise SettingsError(f"{file}: is no valid TOML: {error}") from None
+    return document
 
 
 def _tool_table(document: dict[str, Any]) -> dict[str, Any] | None:

@@ -104,7 +104,10 @@ def _fixes(result: Result) -> list[dict[str, Any]]:
                 "description": state.fix.description,
                 "numerics": state.fix.numerics,
                 "requires": sorted({i.fix.id for i in required if i is not None and i.fix is not None}),
-                "requests": [*state.fix.requests, *(f"from {m.new.rpartition('.')[0]} import {m.local}" for m in state.fix.moves)],
+                "requests": [
+                    *state.fix.requests,
+                    *(f"from {m.new.rpartition('.')[0]} import {m.local}" for m in state.fix.moves),
+                ],
                 "create": [],
                 "edits": [_edit(file.path, e, file.source) for e in state.edits if file.source is not None],
             }

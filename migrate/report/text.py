@@ -103,7 +103,9 @@ class _Report:
             lines += [f"  {rule} {name}: {n}" for (rule, name), n in sorted(rules.items())]
         unreadable = [f for f in self.result.files if f.status in ("unreadable", "failed")]
         if unreadable:
-            lines.append(f"{len(unreadable)} file(s) could not be read or changed: {', '.join(f.path for f in unreadable[:5])}")
+            lines.append(
+                f"{len(unreadable)} file(s) could not be read or changed: {', '.join(f.path for f in unreadable[:5])}"
+            )
         return lines + self._verdict(items)
 
     def _verdict(self, items: list[Item]) -> list[str]:
@@ -114,7 +116,7 @@ class _Report:
             if not needed:
                 return ["runnable: no required finding is open"]
             return [
-                f"not runnable yet: {len(needed)} finding{'s' if len(needed) > 1 else ''} need{'' if len(needed) > 1 else 's'} you",
+                f"not runnable yet: {len(needed)} finding{'s need' if len(needed) > 1 else ' needs'} you",
                 "Next: neuron-migrate check --show open .",
             ]
         if not needed:
@@ -122,7 +124,9 @@ class _Report:
         fixable = len(needed) - len(people)
         return [
             f"{fixable} to apply in {changed} file(s), {len(people)} for you.",
-            "Next: neuron-migrate run ." if fixable else "Next: read the list above; # neuron: keep holds a statement back.",
+            "Next: neuron-migrate run ."
+            if fixable
+            else "Next: read the list above; # neuron: keep holds a statement back.",
         ]
 
     def _bold(self, text: str) -> str:

@@ -344,7 +344,7 @@ FILE = st.builds(lambda folder, name: f"{folder}/{name}".strip("/"), FOLDER, st.
 IGNORES = st.dictionaries(FOLDER, st.lists(PATTERN, min_size=1, max_size=4), max_size=3)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(files=st.lists(FILE, min_size=1, max_size=8), ignores=IGNORES)
 def test_git_lists_the_same_files(tmp_path: Path, files: list[str], ignores: dict[str, list[str]]) -> None:
     root = tmp_path / "root"

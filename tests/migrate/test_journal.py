@@ -78,7 +78,9 @@ def test_the_journal_is_ignored_by_git(tmp_path: Path) -> None:
     make(tmp_path, {"a.py": b"cuda"})
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True, env=GIT_ENV)
     Journal(tmp_path).write_run(migrated({"a.py": b"cuda"}), {}, {})
-    status = subprocess.run(["git", "status", "--porcelain"], cwd=tmp_path, capture_output=True, env=GIT_ENV)
+    status = subprocess.run(
+        ["git", "status", "--porcelain"], cwd=tmp_path, check=True, stdout=subprocess.PIPE, env=GIT_ENV
+    )
     assert status.stdout == b"?? a.py\n"
 
 

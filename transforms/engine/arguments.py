@@ -183,7 +183,9 @@ class _Placement:
             return [Edit(at, at, new)]
         if any("#" in self.text[a:b] for a, b in self._gaps()):
             found = [e for i in self.gone for e in self._alone(i)]
-            return ([Edit(self.spans[0][0], self.spans[0][0], new + ("," if len(found) > 1 else ""))] if new else []) + found
+            return (
+                [Edit(self.spans[0][0], self.spans[0][0], new + ("," if len(found) > 1 else ""))] if new else []
+            ) + found
         end = self.spans[-1][1]
         if not new:
             end = self._comma(end) or end

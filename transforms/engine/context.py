@@ -20,7 +20,9 @@ from transforms.engine.transform import Options, RepositoryFacts, Transform
 if TYPE_CHECKING:
     from transforms.flow.devices import Devices
 
-_LOOSER = {"and": (cst.UnaryOperation, cst.BinaryOperation, cst.Attribute, cst.Subscript, cst.Await, cst.StarredElement)}
+_LOOSER = {
+    "and": (cst.UnaryOperation, cst.BinaryOperation, cst.Attribute, cst.Subscript, cst.Await, cst.StarredElement)
+}
 
 
 @dataclass(eq=False)
@@ -168,7 +170,7 @@ class Context:
 
     def origin_of(self, name: str, scope: cst.CSTNode) -> Origin:
         """What an identifier stands for when it is used in a scope."""
-        return self.names._origin_of_name(name, scope, 0)
+        return self.names.origin_of_name(name, scope)
 
     def _module_aliases(self) -> list[tuple[str, str]]:
         """Names in this file that are bound to `torch` itself, by an import."""
@@ -188,7 +190,9 @@ class Context:
     def quote(self, at: cst.CSTNode) -> str:
         """A quotation mark that is free at a place: before Python 3.12 an f-string can't hold its own quotes."""
         taken = {
-            above.quote[0] for above in self.index.ancestors(at) if isinstance(above, (cst.FormattedString, cst.TemplatedString))
+            above.quote[0]
+            for above in self.index.ancestors(at)
+            if isinstance(above, (cst.FormattedString, cst.TemplatedString))
         }
         return "'" if '"' in taken else '"'
 

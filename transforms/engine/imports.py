@@ -103,7 +103,9 @@ class ImportNodes:
             assert owner.safety is not None
             safety = safety.at_most(owner.safety)
         fix = self.cx.fix(f"the import of {qualified} follows its uses", requires=[o.site for o in known])
-        return PendingFinding(known[0].rule, alias.name, f"the import of {qualified} follows its uses", safety, None, [], fix, None)
+        return PendingFinding(
+            known[0].rule, alias.name, f"the import of {qualified} follows its uses", safety, None, [], fix, None
+        )
 
     def _specific_uses(self, alias: cst.ImportAlias, uses: list[cst.Name]) -> list[cst.Name]:
         """Uses that mean the imported module: `import torch.cuda` binds `torch`, whose other uses say nothing of it."""
@@ -154,9 +156,8 @@ class ImportNodes:
         for line in self.cx.module.body:
             if isinstance(line, cst.SimpleStatementLine):
                 first = line.body[0]
-                if isinstance(first, cst.Expr) and isinstance(first.value, (cst.SimpleString, cst.ConcatenatedString)):
-                    if first.value is self._docstring():
-                        continue
+                if isinstance(first, cst.Expr) and first.value is self._docstring():
+                    continue
                 if isinstance(first, cst.ImportFrom) and dotted_name(first.module) == "__future__":
                     continue
                 return first
@@ -290,7 +291,9 @@ def _edit_statement(
 ) -> list[Edit]:
     modules = {m.rpartition(".")[0] for m in moved if m}
     if len(modules) == 1 and statement.module_span and not any(gone) and all(moved):
-        same_names = all(m and m.rpartition(".")[2] == i.qualified.rpartition(".")[2] for m, i in zip(moved, statement.items))
+        same_names = all(
+            m and m.rpartition(".")[2] == i.qualified.rpartition(".")[2] for m, i in zip(moved, statement.items)
+        )
         if same_names:
             return [Edit(*statement.module_span, modules.pop())]
     for item, new in zip(statement.items, moved):
@@ -361,7 +364,11 @@ def _present(table: ImportTable, request: str) -> bool:
         for item in statement.items:
             if words[0] == "import":
                 local = words[3] if len(words) > 3 else words[1].split(".")[0]
-                if item.local == local and item.qualified in (words[1], words[1].split(".")[0]) and statement.module is None:
+                if (
+                    item.local == local
+                    and item.qualified in (words[1], words[1].split(".")[0])
+                    and statement.module is None
+                ):
                     return True
             elif item.qualified == f"{words[1]}.{words[3]}" and item.local == words[-1]:
                 return True

@@ -30,7 +30,9 @@ def lower(cx: Context) -> Analysis:
     units.update({id(n): unit_of(cx, n) for n in residue.candidates})
     spans = Spans(cx.module, _wanted(cx, fixes, units, residue, imports))
     if spans.text != cx.source.text:
-        raise Unreadable("LibCST does not give back the same text, so it is never edited", _first_difference(cx, spans.text))
+        raise Unreadable(
+            "LibCST does not give back the same text, so it is never edited", _first_difference(cx, spans.text)
+        )
     layout = Layout(cx.source, cx.index, spans)
     lowered = _Lowering(cx, layout, units)
     for fix in fixes:

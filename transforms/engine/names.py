@@ -98,9 +98,8 @@ class Names:
             elif isinstance(above, cst.ClassDef):
                 if child is above.body or child is above.type_parameters:
                     return above
-            elif isinstance(above, _COMPREHENSIONS):
-                if not self._in_first_iterable(node, above):
-                    return above
+            elif isinstance(above, _COMPREHENSIONS) and not self._in_first_iterable(node, above):
+                return above
             child = above
         return self.index.module
 
@@ -177,14 +176,16 @@ class Names:
             return None
         if isinstance(above, cst.ImportAlias):
             return self._imported(node, above, whole=True)
-        if isinstance(above, _FROM_IMPORTS) or isinstance(above, (cst.NameItem, cst.MatchSingleton)):
+        if isinstance(above, (*_FROM_IMPORTS, cst.NameItem, cst.MatchSingleton)):
             return None
         if isinstance(above, cst.MatchKeywordElement) and above.key is node:
             return None
         if isinstance(above, cst.AsName):
             return self._named_as(node, above)
         if isinstance(above, (cst.FunctionDef, cst.ClassDef)) and above.name is node:
-            return Binding(node.value, node, self.scope(above), "def" if isinstance(above, cst.FunctionDef) else "class")
+            return Binding(
+                node.value, node, self.scope(above), "def" if isinstance(above, cst.FunctionDef) else "class"
+            )
         if isinstance(above, cst.Param) and above.name is node:
             return Binding(node.value, node, self.scope(node), "param", above.default)
         if isinstance(above, (cst.MatchAs, cst.MatchStar)) and above.name is node:
@@ -302,10 +303,11 @@ class Names:
                 return LOCAL if base.local else base
             return Origin(frozenset(f"{n}.{node.attr.value}" for n in base.names), base.local, base.why)
         if isinstance(node, cst.Name):
-            return self._origin_of_name(node.value, self.scope(node), hops)
+            return self.origin_of_name(node.value, self.scope(node), hops)
         return LOCAL
 
-    def _origin_of_name(self, name: str, scope: cst.CSTNode, hops: int) -> Origin:
+    def origin_of_name(self, name: str, scope: cst.CSTNode, hops: int = 0) -> Origin:
+        """What an identifier stands for when it is used in a scope."""
         found = self.bindings(name, scope)
         if not found:
             if hasattr(builtins, name):

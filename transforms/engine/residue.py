@@ -20,7 +20,7 @@ UNKNOWN_SITE = Rule(
     argument="It never edits.",
     source="TorchNeuron documentation, Neuron SDK 2.33.0: names that are absent there",
     why="A silent miss is worse than a noisy report: what is not understood is listed, not passed over.",
-    silent="Comments and docstrings; names and texts of the program's own that work on any device are kept, with the reason.",
+    silent="Comments and docstrings; names and texts of the program's own are kept, with the reason.",
 )
 
 _FATAL = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "torch_xla", "torch.version.cuda")
@@ -129,7 +129,11 @@ class Residue:
     def _imported(self, node: cst.CSTNode, statement: cst.CSTNode) -> PendingFinding | None:
         if isinstance(statement, cst.ImportAlias):
             qualified = self.cx.names.imported_name(statement)
-            if isinstance(node, cst.Name) and isinstance(statement.asname, cst.AsName) and node is statement.asname.name:
+            if (
+                isinstance(node, cst.Name)
+                and isinstance(statement.asname, cst.AsName)
+                and node is statement.asname.name
+            ):
                 return self._kept(node, "local name")
         else:
             module = getattr(statement, "module", None)
@@ -148,7 +152,9 @@ class Residue:
         if root in self.cx.facts.modules:
             return self._kept(node, "module of the repository")
         fatal = any(qualified == f or qualified.startswith(f + ".") for f in ("torch_xla",))
-        return self._open(node, f"the import of {qualified} has no known counterpart on neuron", ERROR if fatal else WARNING)
+        return self._open(
+            node, f"the import of {qualified} has no known counterpart on neuron", ERROR if fatal else WARNING
+        )
 
     def _reason(self, node: cst.CSTNode) -> str:
         above = self.cx.parent(node)
@@ -220,12 +226,45 @@ def is_docstring(cx: Context, node: cst.CSTNode) -> bool:
     return first and isinstance(holder, (cst.FunctionDef, cst.ClassDef))
 
 
-_PRINTERS = frozenset("print log debug info warning warn error exception critical write print_rank_0 fail skip xfail".split())
-_HELP = frozenset("help description epilog usage metavar msg message reason title label doc desc name".split())
+_PRINTERS = frozenset(
+    [
+        "print",
+        "log",
+        "debug",
+        "info",
+        "warning",
+        "warn",
+        "error",
+        "exception",
+        "critical",
+        "write",
+        "print_rank_0",
+        "fail",
+        "skip",
+        "xfail",
+    ]
+)
+_HELP = frozenset(
+    [
+        "help",
+        "description",
+        "epilog",
+        "usage",
+        "metavar",
+        "msg",
+        "message",
+        "reason",
+        "title",
+        "label",
+        "doc",
+        "desc",
+        "name",
+    ]
+)
 
 
 def text_role(cx: Context, node: cst.CSTNode) -> str:
-    """Why a text that names CUDA is for people (help, log, error, statement without effect), empty when it may be a value."""
+    """Why a text that names CUDA is for people (help, log, error, no effect), empty when it may be a value."""
     child: cst.CSTNode = node
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.Expr):

@@ -16,7 +16,9 @@ MAX_DEPTH = 200
 """Nested brackets allowed; CPython's own parser refuses more, and LibCST's crashes the process at about 1,500."""
 
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
-_SPLIT = re.compile(r"""(?:[^\\'"#()\[\]{}]+|\\.)|(?P<quote>'{3}|"{3}|'|")|(?P<comment>\#[^\r\n]*)|(?P<bracket>.)""", re.S)
+_SPLIT = re.compile(
+    r"""(?:[^\\'"#()\[\]{}]+|\\.)|(?P<quote>'{3}|"{3}|'|")|(?P<comment>\#[^\r\n]*)|(?P<bracket>.)""", re.S
+)
 
 
 class Unreadable(Exception):

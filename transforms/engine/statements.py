@@ -34,7 +34,9 @@ class RemoveStatement:
         block = line if isinstance(line, cst.SimpleStatementSuite) else index.parent(line)
         assert block is not None
         lines = [line] if block is line else list(block.body)  # type: ignore[attr-defined]
-        count = sum(len(s.body) if isinstance(s, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) else 1 for s in lines)
+        count = sum(
+            len(s.body) if isinstance(s, (cst.SimpleStatementLine, cst.SimpleStatementSuite)) else 1 for s in lines
+        )
         return cls(node, line, block, 0 if isinstance(block, cst.Module) else count)
 
     def wants(self) -> Iterator[cst.CSTNode]:

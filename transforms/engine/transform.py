@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 class RepositoryFacts:
     """What a cheap look at all files of the root found out.
 
-    `methods` maps a method name that torch objects also have (`cuda`, `to`, `compile`) to the files whose classes define
-    their own. `importers` maps a module-level name of the file at hand to the files that import it; the key `*` holds
-    files that import the whole module. `distributed` says whether any file starts a process group. `modules` are the
-    top-level names that the repository's own files can be imported by.
+    `methods` maps a method name that torch objects also have (`cuda`, `to`, `compile`) to the files whose classes
+    define their own. `importers` maps a module-level name of the file at hand to the files that import it; the key
+    `*` holds those that import everything. `distributed` says whether any file starts a process group. `modules` are
+    names by which the repository's own files can be imported.
     """
 
     methods: dict[str, tuple[str, ...]] = field(default_factory=dict)

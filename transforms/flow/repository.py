@@ -1,7 +1,7 @@
 """What all files of the root say together, found by a cheap look at their bytes.
 
-Patterns, not parses: the answers only ever make a finding less certain, so reading too much is harmless, and a file that
-Python can't parse still counts.
+Patterns, not parses: the answers only ever make a finding less certain, so reading too much is harmless, and a file
+that Python can't parse still counts.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def scan(files: Mapping[str, bytes]) -> Repository:
 
 
 def _modules(files: Mapping[str, bytes]) -> frozenset[str]:
-    names = set()
+    names: set[str] = set()
     for path in files:
         parts = path.removesuffix(".py").split("/")
         names.update(p for p in parts if p.isidentifier())
