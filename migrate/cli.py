@@ -13,6 +13,7 @@ import click
 from migrate.version import VERSION
 
 if TYPE_CHECKING:
+    from migrate.lockfile import Lockfile
     from migrate.pipeline import Result
     from migrate.settings import Settings
 
@@ -82,7 +83,8 @@ class _Group(click.Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             click.echo("interrupted; nothing is half-written", err=True)
-            ctx.exit(INTERRUPTED)
+            sys.stderr.flush()
+            os._exit(INTERRUPTED)  # the analysis thread is in native code, which an orderly exit would run into
         except (click.exceptions.Exit, click.ClickException, SystemExit):
             raise
         except Exception as error:
@@ -111,6 +113,7 @@ def cli() -> None:
     \b
     neuron-migrate check .     what is to do; changes nothing
     neuron-migrate run .       apply what is needed to run
+    neuron-migrate review .    look at every change, and decide
     neuron-migrate undo        take the last run back
     """
 
@@ -128,7 +131,7 @@ def check(ctx: click.Context, /, paths: tuple[Path, ...], with_diff: bool, **opt
     Example: neuron-migrate check --format json src/
     """
     result = _pipeline(paths, options)
-    _emit(result, "check", options)
+    _emit(result, "check", paths, options)
     if with_diff:
         sys.stdout.flush()
         sys.stdout.buffer.write(_patch(result))
@@ -154,7 +157,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
     root = _root(paths)
     journal = Journal(root)
     with journal.lock():
-        result = _pipeline(paths, options)
+        result = _pipeline(paths, options, _decided(root, options))
         changes = result.changes
         dirty = [] if allow_dirty else dirty_paths(root, changes) or []
         if dirty:
@@ -164,7 +167,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
         record = journal.write_run(changes, {}, meta)
     failed = {f.path: f for f in record.failed}
     mark_applied(result, set(changes) - set(failed))
-    _emit(result, "run", options)
+    _emit(result, "run", paths, options)
     for path, file in failed.items():
         click.echo(f"neuron-migrate: {path}: not written: {file.reason}", err=True)
     if record.id and not options["quiet"]:
@@ -177,6 +180,25 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
 @cli.command()
 @_PATHS
 @shared
+@click.option("--only-undecided", is_flag=True, help="Leave out what is decided already.")
+@click.pass_context
+def review(ctx: click.Context, /, paths: tuple[Path, ...], only_undecided: bool, **options: Any) -> None:
+    """Look at every change, and decide, key by key; ? shows the keys.
+
+    \b
+    Example: neuron-migrate review .       (leave with q, go on another day)
+             neuron-migrate review --select TN1 src/
+    """
+    from migrate.review.command import review as start
+
+    root = _root(paths)
+    progress = _progress if sys.stderr.isatty() and not options["quiet"] else None
+    ctx.exit(start(root, list(paths) or [Path(".")], _settings(root, options), only_undecided, progress))
+
+
+@cli.command()
+@_PATHS
+@shared
 @click.pass_context
 def diff(ctx: click.Context, /, paths: tuple[Path, ...], **options: Any) -> None:
     """Print the patch that `run` with the same options would write.
@@ -184,7 +206,7 @@ def diff(ctx: click.Context, /, paths: tuple[Path, ...], **options: Any) -> None
     \b
     Example: neuron-migrate diff . > neuron.patch; git apply neuron.patch
     """
-    result = _pipeline(paths, options)
+    result = _pipeline(paths, options, _decided(_root(paths), options))
     sys.stdout.flush()
     sys.stdout.buffer.write(_patch(result))
     sys.stdout.buffer.flush()
@@ -268,13 +290,25 @@ def _settings(root: Path, options: dict[str, Any]) -> Settings:
     return settings
 
 
-def _pipeline(paths: tuple[Path, ...], options: dict[str, Any]) -> Result:
+def _decided(root: Path, options: dict[str, Any]) -> Lockfile:
+    """The lock file, with the decisions of a review that was left before it wrote them."""
+    from migrate import lockfile
+    from migrate.held import with_waiting
+
+    lock, waiting = with_waiting(root, lockfile.read(root))
+    if waiting and not options["quiet"]:
+        many = "1 decision of a review waits" if waiting == 1 else f"{waiting} decisions of a review wait"
+        click.echo(f"{many} ; run and diff go by it; neuron-migrate review, then w, writes it down", err=True)
+    return lock
+
+
+def _pipeline(paths: tuple[Path, ...], options: dict[str, Any], lock: Lockfile | None = None) -> Result:
     from migrate.pipeline import run_pipeline
 
     root = _root(paths)
     settings = _settings(root, options)
     progress = _progress if sys.stderr.isatty() and not options.get("quiet") else None
-    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress)
+    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress, lock)
     if progress is not None:
         click.echo("\r\033[K", nl=False, err=True)
     return result
@@ -285,7 +319,7 @@ def _progress(number: int, total: int, path: str) -> None:
         click.echo(f"\r\033[K{number}/{total} {path[-60:]}", nl=False, err=True)
 
 
-def _emit(result: Result, command: str, options: dict[str, Any]) -> None:
+def _emit(result: Result, command: str, paths: tuple[Path, ...], options: dict[str, Any]) -> None:
     """Write the reports: format and output in pairs, a format without an output goes to stdout."""
     formats = list(options["formats"]) or [result.settings.format]
     outputs: list[Path | None] = list(options["outputs"])
@@ -293,7 +327,7 @@ def _emit(result: Result, command: str, options: dict[str, Any]) -> None:
         raise click.UsageError("more --output than --format: they go in pairs")
     outputs += [None] * (len(formats) - len(outputs))
     for name, output in zip(formats, outputs):
-        text = _render(result, name, command, options, output is None)
+        text = _render(result, name, command, paths, options, output is None)
         if output is None:
             _print(text)
         else:
@@ -310,12 +344,21 @@ def _messages(result: Result) -> None:
         click.echo(f"neuron-migrate: {message}", err=True)
 
 
-def _render(result: Result, name: str, command: str, options: dict[str, Any], terminal: bool) -> str:
+def _render(
+    result: Result, name: str, command: str, paths: tuple[Path, ...], options: dict[str, Any], terminal: bool
+) -> str:
     if name == "text":
         from migrate.report.text import View, render
 
         color = terminal and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        view = View(command, options["everything"], "kept" in options["show"], options["statistics"], color)
+        view = View(
+            command=command,
+            everything=options["everything"],
+            kept="kept" in options["show"],
+            statistics=options["statistics"],
+            color=color,
+            paths=tuple(map(str, paths)),
+        )
         return render(result, view)
     from importlib import import_module
 
@@ -373,8 +416,8 @@ def _verdict(result: Result, options: dict[str, Any]) -> int:
 
 def main() -> None:
     """Entry point of the command. The current folder may hold modules of our names, so it leaves the search path."""
-    here = os.getcwd()
-    sys.path[:] = [p for p in sys.path if p not in ("", ".") and os.path.abspath(p) != here]
+    here, own = os.getcwd(), str(Path(__file__).parent.parent)
+    sys.path[:] = [p for p in sys.path if p == own or (p not in ("", ".") and os.path.abspath(p) != here)]
     cli()
 
 

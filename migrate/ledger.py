@@ -33,6 +33,8 @@ class Item:
     fix: FixState | None = None
     after: list[str] = field(default_factory=list)
     related: list[str] = field(default_factory=list)
+    anywhere: str = ""
+    content: str = ""
 
     @property
     def needed(self) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from migrate.decisions import carry
 from migrate.discover import Entry, discover
-from migrate.identity import finding_ids
+from migrate.identity import digest, finding_keys
 from migrate.ledger import APPLIED, OPEN, SUPPRESSED, FixState, Item, group_fixes, make_item
+from migrate.lockfile import Lockfile
 from migrate.settings import Settings
 from migrate.suppression import Suppressions
 from transforms.engine.model import ERROR, WARNING, Analysis, Edit, ImportTable, Safety
@@ -18,7 +20,13 @@ from transforms.engine.source import Source, Unreadable
 from transforms.flow.repository import Repository, scan
 
 MOST_ROUNDS = 6
+MOST_SEARCHED = 1000
+"""Sites listed of one file that can't be parsed; the rest is counted."""
 LEVELS = {"safe": Safety.SAFE, "review": Safety.REVIEW, "offer": Safety.OFFER}
+
+
+class InternalError(Unreadable):
+    """The analysis of a file failed through a fault of the tool."""
 
 
 @dataclass(eq=False)
@@ -54,6 +62,7 @@ class Result:
     files: list[FileState] = field(default_factory=list)
     seconds: float = 0.0
     errors: list[str] = field(default_factory=list)
+    repository: Repository | None = None
 
     def items(self, tests: bool | None = None) -> Iterable[Item]:
         """Findings of all files, of the tests, or of the others."""
@@ -73,24 +82,46 @@ class Result:
 
     @property
     def runnable(self) -> bool:
-        """Whether no required finding is open."""
-        return not any(item.needed for item in self.counted)
+        """Whether no required finding is open, and no file failed through a fault of the tool."""
+        return not any(item.needed for item in self.counted) and not any(f.status == "failed" for f in self.files)
 
 
 def run_pipeline(
-    root: Path, paths: Sequence[Path], settings: Settings, progress: Callable[[int, int, str], None] | None = None
+    root: Path,
+    paths: Sequence[Path],
+    settings: Settings,
+    progress: Callable[[int, int, str], None] | None = None,
+    lock: Lockfile | None = None,
+    compose: bool = True,
 ) -> Result:
-    """Look at everything below `paths` and work out the new texts. Writes nothing. Raises discover.UsageError."""
+    """Look at everything below `paths` and work out the new texts. Writes nothing.
+
+    `lock` holds the decisions to go by (default: those of the lock file). With `compose=False` the work ends with the
+    groups of fixes; `compose_accepted` goes on from there. Raises discover.UsageError and lockfile.LockfileError.
+    """
+    from migrate import lockfile
     from transforms.engine.parse import on_big_stack
 
     started = time.monotonic()
     result = Result(root, settings)
-    entries = discover(root, paths, settings.exclude)
+    lock = lockfile.read(root) if lock is None else lock
+    entries = [e for e in discover(root, paths, settings.exclude) if e.path != lockfile.NAME]
     result.files = [_read(root, entry) for entry in entries]
-    repository = _survey(root, result, entries)
-    on_big_stack(lambda: _work(result, repository, progress))
+    result.repository = _survey(root, result, entries)
+    whole = any(path.resolve() == root.resolve() for path in paths)
+    on_big_stack(lambda: _work(result, progress, lock, whole, compose))
     result.seconds = time.monotonic() - started
     return result
+
+
+def compose_accepted(result: Result, accepted: Callable[[FixState], bool]) -> None:
+    """Work out the new texts of a result that was made with `compose=False`, from the accepted fixes alone."""
+    from transforms.engine.parse import on_big_stack
+
+    assert result.repository is not None
+    files = [f for f in result.files if f.fixes and any(accepted(x) for x in f.fixes)]
+    composer = _Composer(result, result.repository, accepted)
+    on_big_stack(lambda: composer.run(files))
 
 
 def _read(root: Path, entry: Entry) -> FileState:
@@ -117,8 +148,13 @@ def _survey(root: Path, result: Result, entries: Sequence[Entry]) -> Repository:
     return scan(known)
 
 
-def _work(result: Result, repository: Repository, progress: Callable[[int, int, str], None] | None) -> None:
+def _work(
+    result: Result, progress: Callable[[int, int, str], None] | None, lock: Lockfile, whole: bool, compose: bool
+) -> None:
+    from migrate.held import hold
     from transforms.engine.words import count
+
+    assert result.repository is not None
 
     work = []
     for file in result.files:
@@ -136,10 +172,14 @@ def _work(result: Result, repository: Repository, progress: Callable[[int, int, 
     for number, file in enumerate(work):
         if progress is not None:
             progress(number, len(work), file.path)
-        _Analysis(result.settings, repository).first(file)
+        _Analysis(result.settings, result.repository).first(file)
+        if file.status == "failed":
+            result.errors.append(f"{file.path}: {file.reason}; the file stays as it is")
     everything = [i for f in work for i in f.items]
+    hold(result, lock, whole)
     group_fixes([x for f in work for x in f.fixes], everything)
-    _Composer(result, repository).run(work)
+    if compose:
+        _Composer(result, result.repository).run(work)
 
 
 class _Analysis:
@@ -154,6 +194,10 @@ class _Analysis:
         try:
             file.source = Source.read(file.data)
             file.analysis = self.analyse(file.path, file.source)
+        except InternalError as error:
+            _unreadable(file, f"internal error: {error.reason}", 1, self.settings)
+            file.status = "failed"
+            return
         except Unreadable as error:
             _unreadable(file, error.reason, error.line, self.settings)
             return
@@ -170,8 +214,12 @@ class _Analysis:
         options = Options(self.settings.probe, path)
         try:
             return analyse(source, transforms(), self.repository.facts(path), options)
-        except RecursionError:
+        except (RecursionError, MemoryError):
             raise Unreadable("nested too deeply to be analysed") from None
+        except Unreadable:
+            raise
+        except Exception as error:  # a fault of a rule must cost one file, not the run
+            raise InternalError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
 
     def enter(self, path: str, source: Source, analysis: Analysis) -> tuple[list[Item], list[FixState]]:
         """Findings and fixes of an analysis as items of the ledger, suppressions and selection applied."""
@@ -179,7 +227,7 @@ class _Analysis:
 
         settings = self.settings.for_path(path)
         names = {code: rule.name for code, rule in by_code().items()}
-        ids = finding_ids(path, source.text, analysis)
+        ids = finding_keys(path, source.text, analysis)
         fixes = [FixState(path, fix, edits=fix.edits) for fix in analysis.fixes]
         self.suppressions = Suppressions(source.text, names)
         chosen: dict[int, Item] = {}
@@ -187,7 +235,8 @@ class _Analysis:
             name = names[finding.rule]
             if not settings.enables(finding.rule, name):
                 continue
-            item = make_item(path, finding, identity, name)
+            item = make_item(path, finding, identity.id, name)
+            item.anywhere, item.content = identity.anywhere, identity.content
             first, last = source.position(finding.statement[0])[0], source.position(max(finding.statement))[0]
             held = self.suppressions.match(finding.rule, name, first, last) if item.status == OPEN else None
             if held is not None:
@@ -210,14 +259,14 @@ class _Analysis:
         ran = [code for code, rule in by_code().items() if settings.enables(code, rule.name)]
         found = []
         for complaint in self.suppressions.unused(ran):
-            item = _tool_item(file, UNUSED_SUPPRESSION.code, complaint.message, complaint.start, complaint.end, WARNING)
+            item = tool_item(file, UNUSED_SUPPRESSION.code, complaint.message, complaint.start, complaint.end, WARNING)
             item.safety = Safety.NOTE
+            item.id += f"-{n}" if (n := sum(i.message == item.message for i in found)) else ""
             found.append(item)
         return found
 
 
-def _tool_item(file: FileState, code: str, message: str, start: int, end: int, severity: str | None) -> Item:
-    from migrate.identity import digest
+def tool_item(file: FileState, code: str, message: str, start: int, end: int, severity: str | None) -> Item:
     from transforms.registry import by_code
 
     return Item(
@@ -240,34 +289,52 @@ def _tool_item(file: FileState, code: str, message: str, start: int, end: int, s
 
 def _unreadable(file: FileState, reason: str, line: int, settings: Settings) -> None:
     """Report a file that can't be parsed, and the sites that a plain search of its text finds."""
-    import re
-
-    from transforms.engine.words import is_specific
     from transforms.registry import UNREADABLE_FILE
 
     file.status, file.reason = "unreadable", reason
-    text = file.data.decode("utf-8", "replace") if file.source is None else file.source.text
+    utf16 = file.data[:2] in (b"\xff\xfe", b"\xfe\xff")
+    text = file.data.decode("utf-16" if utf16 else "utf-8", "replace") if file.source is None else file.source.text
     file.source = file.source or Source(file.data, text, "utf-8", b"")
     chosen = settings.for_path(file.path)
     start = file.source.line_start(min(line, file.source.position(len(text))[0]))
     if chosen.enables(UNREADABLE_FILE.code, UNREADABLE_FILE.name):
         end = file.source.line_bounds(start)[1]
-        file.items.append(_tool_item(file, UNREADABLE_FILE.code, f"{reason}; it is never edited", start, end, WARNING))
+        file.items.append(tool_item(file, UNREADABLE_FILE.code, f"{reason}; it is never edited", start, end, WARNING))
+    if chosen.enables("TN003", "unknown-site"):
+        _search(file, text)
+
+
+def _search(file: FileState, text: str) -> None:
+    """Put the names of an unparsable text that speak of CUDA or XLA into the ledger."""
+    import re
+
+    from transforms.engine.words import is_specific
+
+    seen: Counter[str] = Counter()
     for match in re.finditer(r"[A-Za-z_][\w.]*", text):
-        if is_specific(match.group()) and chosen.enables("TN003", "unknown-site"):
-            message = f"{match.group()} in a file that can't be parsed"
-            item = _tool_item(file, "TN003", message, match.start(), match.end(), WARNING)
-            item.id += f"-{sum(i.message == message for i in file.items)}"
-            file.items.append(item)
-    file.hits = sum(i.rule == "TN003" for i in file.items)
+        if not is_specific(match.group()):
+            continue
+        file.hits += 1
+        if file.hits > MOST_SEARCHED:
+            continue
+        message = f"{match.group()} in a file that can't be parsed"
+        item = tool_item(file, "TN003", message, match.start(), match.end(), WARNING)
+        item.id += f"-{seen[message]}"
+        seen[message] += 1
+        file.items.append(item)
+    if file.hits > MOST_SEARCHED:
+        file.items[-1].message += f", as {file.hits - MOST_SEARCHED:,} more that are not listed"
 
 
 class _Composer:
     """Applies groups of fixes, round by round, until nothing is deferred and nothing new comes up."""
 
-    def __init__(self, result: Result, repository: Repository) -> None:
+    def __init__(
+        self, result: Result, repository: Repository, accepted: Callable[[FixState], bool] | None = None
+    ) -> None:
         self.result = result
         self.analysis = _Analysis(result.settings, repository)
+        self.accepted = accepted
 
     def run(self, files: list[FileState]) -> None:
         """Work out the new text of every file."""
@@ -312,7 +379,7 @@ class _Composer:
             not state.applied
             and state.path in states
             and not states[state.path].broken
-            and level.rank <= self._level(state.path).rank
+            and (level.rank <= self._level(state.path).rank if self.accepted is None else self.accepted(state))
             and any(i.status == OPEN for i in state.items)
         )
 
@@ -350,8 +417,9 @@ class _Composer:
                 continue
             items, fixes = self.analysis.enter(path, source, analysis)
             text.analysis = analysis
+            carry([i for i in text.file.items if i.fix is None or not i.fix.applied], items)
             group_fixes(fixes, items)
-            text.merge(items)
+            text.merge(items, offers=self._level(path) is Safety.OFFER)
             found += fixes
         return found
 
@@ -432,8 +500,11 @@ class _Text:
             offset = Shift.of(edits).back(offset)
         return offset
 
-    def merge(self, items: list[Item]) -> None:
-        """Bring the findings of a later round into the ledger; those that were there already are the same finding."""
+    def merge(self, items: list[Item], offers: bool = False) -> None:
+        """Bring the findings of a later round into the ledger; those that were there already are the same finding.
+
+        New offers come in where they are to be applied; on a site that has an owner already they are related to it.
+        """
         waiting: Counter[str] = Counter()
         known: dict[str, list[Item]] = {}
         for item in self.file.items:
@@ -445,11 +516,15 @@ class _Text:
             start, end = item.start, item.end
             item.start, item.end = self.back(start), self.back(end)
             item.statement = (self.back(item.statement[0]), self.back(item.statement[1]))
+            item.evidence = tuple(replace(e, start=self.back(e.start)) if not e.path else e for e in item.evidence)
             if waiting[item.id]:
                 waiting[item.id] -= 1
                 self._replace(known[item.id].pop(0), item)
-            elif item.status == OPEN and item.safety not in (Safety.NOTE, Safety.OFFER):
+            elif item.status == OPEN and item.safety is not Safety.NOTE and (offers or item.safety is not Safety.OFFER):
                 item.after = applied[-5:]
+                if item.safety is Safety.OFFER:
+                    place = (item.start, item.end)
+                    item.owner = not any(i.owner and (i.start, i.end) == place for i in self.file.items)
                 self.file.items.append(item)
         self.file.items.sort(key=lambda i: (i.start, not i.owner, i.rule))
 

@@ -1,4 +1,4 @@
-"""The JSON report, schema 1."""
+"""The JSON report, schema 1 (`migrate/schema/report.schema.json`)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from typing import Any
 
 from migrate.ledger import OPEN, FixState, Item, sums
 from migrate.pipeline import FileState, Result
+from migrate.report.places import Places
 from migrate.version import VERSION
 from transforms.engine.model import Edit
-from transforms.engine.source import Source
+
+SDK, STYLE = "2.33.0", "neuron"
 
 
 def document(result: Result) -> dict[str, Any]:
     """The report as plain data; positions count from 1 and are those of the files as they were read."""
+    places = Places(result)
     counted = result.counted
-    tests = sums(result.items(tests=True))
+    aside = [i for i in result.items(tests=True) if not result.settings.tests]
     rules: dict[str, int] = {}
     for item in counted:
         if item.status == OPEN:
@@ -25,7 +28,7 @@ def document(result: Result) -> dict[str, Any]:
         "changed": sum(f.changed for f in result.files),
         "errors": sum(f.status in ("unreadable", "failed") for f in result.files),
         "sites": sums(counted).as_dict(),
-        "tests": tests.as_dict(),
+        "tests": sums(aside).as_dict(),
         "rules": dict(sorted(rules.items())),
         "runnable": result.runnable,
         "seconds": round(result.seconds, 3),
@@ -33,11 +36,11 @@ def document(result: Result) -> dict[str, Any]:
     return {
         "schema": 1,
         "tool": {"name": "neuron-migrate", "version": VERSION},
-        "target": {"sdk": "2.33.0", "style": "neuron"},
+        "target": {"sdk": SDK, "style": STYLE},
         "root": ".",
         "summary": summary,
-        "files": [_file(f) for f in result.files if f.items or f.status != "unchanged"],
-        "fixes": _fixes(result),
+        "files": [_file(f, places) for f in result.files if f.items or f.status != "unchanged"],
+        "fixes": _fixes(result, places),
     }
 
 
@@ -46,7 +49,15 @@ def render(result: Result) -> str:
     return json.dumps(document(result), indent=1, ensure_ascii=True) + "\n"
 
 
-def _file(file: FileState) -> dict[str, Any]:
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the report, as the package ships it."""
+    from importlib.resources import files
+
+    loaded: dict[str, Any] = json.loads(files("migrate").joinpath("schema/report.schema.json").read_bytes())
+    return loaded
+
+
+def _file(file: FileState, places: Places) -> dict[str, Any]:
     return {
         "path": file.path,
         "kind": file.kind,
@@ -54,15 +65,15 @@ def _file(file: FileState) -> dict[str, Any]:
         "status": file.status,
         "reason": file.reason,
         "hits": file.hits,
-        "import_edits": [_edit(file.path, e, file.source) for e in file.import_edits if file.source is not None],
-        "findings": [finding(i, file.source) for i in file.items if file.source is not None],
+        "import_edits": [_edit(file.path, e, places) for e in file.import_edits],
+        "findings": [_finding(i, places) for i in file.items],
     }
 
 
-def finding(item: Item, source: Source) -> dict[str, Any]:
-    """One finding in the shape of the schema."""
-    line, column = source.position(item.start)
-    end_line, end_column = source.position(item.end)
+def _finding(item: Item, places: Places) -> dict[str, Any]:
+    line, column, end_line, end_column = places.of(item)
+    steps = [(*places.evidence(item, step), step.text) for step in item.evidence]
+    state = places.fix(item)
     return {
         "id": item.id,
         "rule": item.rule,
@@ -76,48 +87,40 @@ def finding(item: Item, source: Source) -> dict[str, Any]:
         "end_line": end_line,
         "end_column": end_column,
         "message": item.message,
-        "evidence": [
-            {"path": e.path or item.path, "line": source.position(min(e.start, len(source.text)))[0], "text": e.text}
-            for e in item.evidence
-        ],
+        "evidence": [{"path": path, "line": place[0], "text": text} for path, place, text in steps],
         "reason": item.reason,
         "after": item.after,
         "related": item.related,
         "doc": f"docs/rules/{item.rule}.md",
-        "fix": item.fix.id if item.fix is not None else None,
+        "fix": state.id if state is not None else None,
     }
 
 
-def _fixes(result: Result) -> list[dict[str, Any]]:
-    seen: dict[int, tuple[FixState, FileState]] = {}
-    for file in result.files:
-        for item in file.items:
-            if item.fix is not None:
-                seen.setdefault(id(item.fix), (item.fix, file))
+def _fixes(result: Result, places: Places) -> list[dict[str, Any]]:
+    states: dict[int, FixState] = {}
+    for item in result.items():
+        if (state := places.fix(item)) is not None:
+            states.setdefault(id(state), state)
     owners = {(i.path, i.start, i.end): i for i in result.items() if i.owner}
-    found = []
-    for state, file in seen.values():
-        required = [owners.get((state.path, *span)) for span in state.fix.requires]
-        found.append(
-            {
-                "id": state.id,
-                "description": state.fix.description,
-                "numerics": state.fix.numerics,
-                "requires": sorted({i.fix.id for i in required if i is not None and i.fix is not None}),
-                "requests": [
-                    *state.fix.requests,
-                    *(f"from {m.new.rpartition('.')[0]} import {m.local}" for m in state.fix.moves),
-                ],
-                "create": [],
-                "edits": [_edit(file.path, e, file.source) for e in state.edits if file.source is not None],
-            }
-        )
-    return found
+    return [_fix(state, owners, places) for state in states.values()]
 
 
-def _edit(path: str, edit: Edit, source: Source) -> dict[str, Any]:
-    line, column = source.position(edit.start)
-    end_line, end_column = source.position(edit.end)
+def _fix(state: FixState, owners: dict[tuple[str, int, int], Item], places: Places) -> dict[str, Any]:
+    required = [places.fix(owners[key]) for span in state.fix.requires if (key := (state.path, *span)) in owners]
+    moves = [f"from {m.new.rpartition('.')[0]} import {m.local}" for m in state.fix.moves]
+    return {
+        "id": state.id,
+        "description": state.fix.description,
+        "numerics": state.fix.numerics,
+        "requires": sorted({r.id for r in required if r is not None}),
+        "requests": [*state.fix.requests, *moves],
+        "create": [],
+        "edits": [_edit(state.path, e, places) for e in places.edits(state)],
+    }
+
+
+def _edit(path: str, edit: Edit, places: Places) -> dict[str, Any]:
+    line, column, end_line, end_column = places.span(path, edit.start, edit.end)
     return {
         "path": path,
         "line": line,

@@ -1,275 +1,200 @@
-"""TN301 to TN306: the arguments of torch.compile."""
+"""TN301 to TN306: every way to call torch.compile."""
 
 from __future__ import annotations
 
 import libcst as cst
 
-from transforms.engine.arguments import Arguments, unpacks
-from transforms.engine.context import Context, PendingFix
-from transforms.engine.model import WARNING, Rule, Safety
+from transforms.compile.backend_value import BackendValue
+from transforms.compile.call_rules import (
+    COMPILE_BACKEND,
+    COMPILE_DYNAMIC,
+    COMPILE_FULLGRAPH,
+    COMPILE_MODE,
+    COMPILE_OPTIONS,
+    COMPILE_SHAPES_SPEC,
+)
+from transforms.compile.compile_arguments import CompileArguments, is_none
+from transforms.engine.context import Context
+from transforms.engine.model import WARNING, Safety
 from transforms.engine.transform import Transform
-from transforms.tables.compile import BACKENDS_KEPT, BACKENDS_REPLACED, COMPILE_NAMES, OPTIONS_KEPT
+from transforms.flow.modules import NO, YES, Modules
+from transforms.tables.compile import (
+    BACKENDS_KEPT,
+    COMPILE_NAMES,
+    DEFAULT_BACKEND,
+    FOREIGN_KEYWORDS,
+    OPTIMIZE_NAMES,
+    PARTIALS,
+    TORCH_KEYWORDS,
+)
 
-_SOURCE = "TorchNeuron documentation 2.33, torch.compile reference and best practices; torch 2.13 signature of torch.compile"
+_CALLED = frozenset({"compile", "optimize", "partial", "set_default_backend"})
+"""Last part of the names of interest: a cheap look before the names are resolved."""
 
-COMPILE_BACKEND = Rule(
-    code="TN301",
-    name="compile-backend",
-    summary='torch.compile receives `backend="neuron"`, and always `dynamic=False`',
-    best=Safety.SAFE,
-    argument=(
-        "Without a backend torch picks inductor, which has no code for the device. The backend named neuron takes the same "
-        "graphs; static shapes are what it compiles."
-    ),
-    source=_SOURCE,
-    why="The neuron backend compiles whole graphs for Trainium; inductor would generate Triton for a GPU.",
-    silent="Backends that are there for debugging (`eager`), and callables, which are reported.",
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2))\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
-)
-COMPILE_MODE = Rule(
-    code="TN302",
-    name="compile-mode",
-    summary="The argument `mode` is dropped",
-    best=Safety.SAFE,
-    argument="The neuron backend knows the default mode only: it warns about any other and goes on with the default.",
-    source=_SOURCE,
-    why="Modes choose between Inductor's and CUDA graphs' strategies; none of them exists on Trainium.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), mode="max-autotune")\n',
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
-)
-COMPILE_OPTIONS = Rule(
-    code="TN303",
-    name="compile-options",
-    summary="Keys of `options` that configure Inductor are dropped",
-    best=Safety.SAFE,
-    argument="The neuron backend ignores all keys but model_name, fallback_execution and torch's own guard_filter_fn, which stay.",
-    source=_SOURCE,
-    why="Compiler flags for Trainium go into NEURON_CC_FLAGS.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), options={"triton.cudagraphs": True})\n',
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
-)
-COMPILE_DYNAMIC = Rule(
-    code="TN304",
-    name="compile-dynamic",
-    summary="Shapes are static: `dynamic=True` becomes `dynamic=False`",
-    best=Safety.REVIEW,
-    argument="dynamic=True is rejected by the neuron backend; with False every new shape is one more compilation.",
-    source=_SOURCE,
-    why="The second distinct shape of an unset `dynamic` turns symbolic in Dynamo, and the backend refuses symbolic shapes.",
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), dynamic=True)\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), dynamic=False, backend="neuron")\n',
-        ),
-    ),
-)
-COMPILE_FULLGRAPH = Rule(
-    code="TN305",
-    name="compile-fullgraph",
-    summary="`fullgraph=True` shows graph breaks at once",
-    best=Safety.OFFER,
-    argument="It turns a graph break into an error, so a program that ran may stop.",
-    source=_SOURCE,
-    why="Each graph break is a separate compilation and a trip through eager code.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False, fullgraph=True)\n',
-        ),
-    ),
-)
-COMPILE_SHAPES_SPEC = Rule(
-    code="TN306",
-    name="compile-shapes-spec",
-    summary="The argument `shapes_spec` is dropped",
-    best=Safety.SAFE,
-    argument="It describes dynamic sizes, and the backend takes static shapes only.",
-    source=_SOURCE,
-    why="A description of dynamic sizes has no meaning for static graphs.",
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), shapes_spec=None)\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
-)
+_NEEDED = 'torch.compile needs backend="neuron", dynamic=False'
 
 
 class CompileCall(Transform):
-    """Rewrites the arguments of torch.compile where they are written in place."""
+    """Rewrites the arguments of torch.compile where this file knows them."""
 
-    rules = (COMPILE_BACKEND, COMPILE_MODE, COMPILE_OPTIONS, COMPILE_DYNAMIC, COMPILE_FULLGRAPH, COMPILE_SHAPES_SPEC)
-    triggers = (b"compile",)
-    nodes = (cst.Call, cst.Decorator)
+    rules = (
+        COMPILE_BACKEND,
+        COMPILE_MODE,
+        COMPILE_OPTIONS,
+        COMPILE_DYNAMIC,
+        COMPILE_FULLGRAPH,
+        COMPILE_SHAPES_SPEC,
+    )
+    triggers = (b"compile", b"_dynamo", b"set_default_backend")
+    nodes = (cst.Call, cst.Decorator, cst.Module)
+    needs = "values"
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
-        """Look at one call or bare decorator."""
+        """Look at one call, bare decorator, or use of the function as a value."""
         if isinstance(node, cst.Decorator):
-            origin = cx.origin(node.decorator)
-            if origin.names & COMPILE_NAMES:
-                text = f"{cx.code(node.decorator)}(backend={cx.literal('neuron', node)}, dynamic=False)"
-                fix = cx.fix("compile for neuron", cx.replace(node.decorator, text))
-                safety = Safety.REVIEW if origin.ambiguous else Safety.SAFE
-                cx.report(node.decorator, 'torch.compile needs backend="neuron", dynamic=False', safety, fix=fix)
-            return
-        assert isinstance(node, cst.Call)
-        origin = cx.origin(node.func)
-        if origin.names & COMPILE_NAMES:
-            CompileArguments(node, node.func, cx, Safety.REVIEW if origin.ambiguous else Safety.SAFE).check()
-
-
-class CompileArguments:
-    """The arguments of one call that has torch.compile's keywords."""
-
-    def __init__(self, call: cst.Call, site: cst.CSTNode, cx: Context, best: Safety) -> None:
-        self.call = call
-        self.site = site
-        self.cx = cx
-        self.best = best
-        self.change: Arguments = cx.arguments(call)
-        self.found: list[tuple[cst.CSTNode, str, Rule, Safety]] = []
-
-    def check(self) -> None:
-        """Report every argument that has to change; all of them are one fix."""
-        cx, call = self.cx, self.call
-        if unpacks(call):
-            cx.report(
-                self.site,
-                'arguments are unpacked into torch.compile: it needs backend="neuron" and dynamic=False, and no mode or options',
-                Safety.MANUAL,
-            )
-            return
-        if not self._backend():
-            return
-        self._dropped("mode", COMPILE_MODE, "the neuron backend has no modes")
-        self._options()
-        self._dropped("shapes_spec", COMPILE_SHAPES_SPEC, "shapes are static on Trainium")
-        migrated = self._already()
-        self._dynamic()
-        fix = cx.fix("compile for neuron", self.change)
-        if self.change and not any(site is self.site for site, _, _, _ in self.found) and not migrated:
-            self.found.append((self.site, 'torch.compile needs backend="neuron" and dynamic=False', COMPILE_BACKEND, self.best))
-        for site, message, rule, safety in self.found:
-            self._report(site, message, rule, safety, fix)
-        self._fullgraph()
-
-    def _report(self, site: cst.CSTNode, message: str, rule: Rule, safety: Safety, fix: PendingFix) -> None:
-        self.cx.report(site, message, safety.at_most(self.best) if safety is not Safety.OFFER else safety, rule=rule, fix=fix)
-
-    def _already(self) -> bool:
-        backend = self.cx.argument(self.call, "backend")
-        return backend is not None and self.cx.string(backend.value) == "neuron"
-
-    def _backend(self) -> bool:
-        """Set the backend. False when the call is to be left alone."""
-        cx = self.cx
-        arg = cx.argument(self.call, "backend")
-        if arg is None or _is_none(arg.value):
-            self.change.set("backend", cx.literal("neuron", self.call))
-            self.found.append((self.site, 'torch.compile needs backend="neuron", dynamic=False', COMPILE_BACKEND, self.best))
-            return True
-        name = cx.string(arg.value)
-        if name == "neuron":
-            return True
-        if name in BACKENDS_REPLACED:
-            self.change.value(arg, cx.literal("neuron", arg))
-            self.found.append((arg, f'backend="{name}" becomes "neuron"', COMPILE_BACKEND, self.best))
-            return True
-        if name in BACKENDS_KEPT:
-            cx.report(arg, f'backend="{name}" is a debugging backend and stays', Safety.NOTE, rule=COMPILE_BACKEND)
-            return False
-        cx.report(
-            arg,
-            'the backend is not a literal here: it has to be "neuron" on Trainium',
-            Safety.MANUAL,
-            rule=COMPILE_BACKEND,
-            severity=WARNING if name else None,
-        )
-        return False
-
-    def _dropped(self, keyword: str, rule: Rule, why: str) -> None:
-        arg = self.cx.argument(self.call, keyword)
-        if arg is not None:
-            self.change.drop(arg)
-            self.found.append((arg, f"{keyword} is dropped: {why}", rule, self.best))
-
-    def _options(self) -> None:
-        arg = self.cx.argument(self.call, "options")
-        if arg is None:
-            return
-        if _is_none(arg.value):
-            self.change.drop(arg)
-            self.found.append((arg, "options=None is dropped", COMPILE_OPTIONS, self.best))
-            return
-        if not isinstance(arg.value, cst.Dict) or any(not isinstance(e, cst.DictElement) for e in arg.value.elements):
-            self.cx.report(
-                arg,
-                "options are not written in place: only model_name, fallback_execution and guard_filter_fn mean something",
-                Safety.MANUAL,
-                rule=COMPILE_OPTIONS,
-                severity=WARNING,
-            )
-            return
-        elements = [e for e in arg.value.elements if isinstance(e, cst.DictElement)]
-        kept = [e for e in elements if self.cx.string(e.key) in OPTIONS_KEPT]
-        if len(kept) == len(elements) and elements:
-            return
-        gone = ", ".join(self.cx.code(e.key) for e in elements if e not in kept)
-        if kept:
-            inside = ", ".join(f"{self.cx.code(e.key)}: {self.cx.code(e.value)}" for e in kept)
-            self.change.value(arg, "{" + inside + "}")
+            if cx.origin(node.decorator).names & COMPILE_NAMES:
+                self._bare(node, cx)
+        elif isinstance(node, cst.Call):
+            if not isinstance(node.func, cst.Attribute) or node.func.attr.value in _CALLED:
+                self._call(node, cx)
         else:
-            self.change.drop(arg)
-        self.found.append((arg, f"options for Inductor are dropped: {gone or 'empty'}", COMPILE_OPTIONS, self.best))
+            for name in sorted(COMPILE_NAMES):
+                for use in cx.uses.of(name):
+                    self._value(use.node, cx)
 
-    def _dynamic(self) -> None:
-        cx = self.cx
-        arg = cx.argument(self.call, "dynamic")
-        if arg is None:
-            if self._already():
-                fix = cx.fix("static shapes are said", cx.arguments(self.call).append("dynamic=False"))
-                cx.report(
-                    self.site,
-                    "without dynamic=False the second shape turns symbolic, which the backend refuses",
-                    Safety.OFFER,
-                    rule=COMPILE_DYNAMIC,
-                    fix=fix,
-                )
-                return
-            self.change.append("dynamic=False")
-            self.found.append((self.site, "dynamic=False is said: shapes are static on Trainium", COMPILE_DYNAMIC, self.best))
-            return
-        if isinstance(arg.value, cst.Name) and arg.value.value == "False":
-            return
-        if _is_none(arg.value):
-            self.change.value(arg, "False")
-            self.found.append((arg, "dynamic=None becomes dynamic=False", COMPILE_DYNAMIC, self.best))
-            return
-        self.change.value(arg, "False")
-        literal = isinstance(arg.value, cst.Name) and arg.value.value == "True"
-        message = "dynamic=True is rejected" if literal else "dynamic may be true, which is rejected"
-        self.found.append((arg, f"{message}: each shape is compiled on its own", COMPILE_DYNAMIC, Safety.REVIEW))
+    def _bare(self, node: cst.Decorator, cx: Context) -> None:
+        origin = cx.origin(node.decorator)
+        text = f"{cx.code(node.decorator)}(backend={cx.literal('neuron', node)}, dynamic=False)"
+        fix = cx.fix("compile for neuron", cx.replace(node.decorator, text))
+        cx.report(node.decorator, _NEEDED, Safety.REVIEW if origin.ambiguous else Safety.SAFE, fix=fix)
 
-    def _fullgraph(self) -> None:
-        if self.cx.argument(self.call, "fullgraph") is None:
-            fix = self.cx.fix("graph breaks become errors", self.cx.arguments(self.call).append("fullgraph=True"))
-            self.cx.report(
-                self.site, "fullgraph=True shows graph breaks at once", Safety.OFFER, rule=COMPILE_FULLGRAPH, fix=fix
+    def _call(self, node: cst.Call, cx: Context) -> None:
+        origin = cx.origin(node.func)
+        best = Safety.REVIEW if origin.ambiguous else Safety.SAFE
+        if origin.names & COMPILE_NAMES:
+            CompileArguments(node, node.func, cx, best).check()
+        elif origin.names & PARTIALS and node.args and cx.origin(node.args[0].value).names & COMPILE_NAMES:
+            CompileArguments(node, node.args[0].value, cx, best).check()
+        elif origin.names & OPTIMIZE_NAMES:
+            self._optimize(node, cx, best)
+        elif DEFAULT_BACKEND in origin.names:
+            self._default_backend(node, cx, best)
+        elif not origin.names and isinstance(node.func, cst.Attribute) and node.func.attr.value == "compile":
+            self._method(node, node.func, cx)
+
+    # the function as a value ------------------------------------------------------------------------------------
+
+    def _value(self, node: cst.CSTNode, cx: Context) -> None:
+        """`torch.compile` handed on: to map, into a variable that others import, as an arm of a conditional."""
+        if not self._handed_on(node, cx):
+            return
+        if cx.origin(node).ambiguous:
+            cx.report(node, f"{_NEEDED} wherever this is called", Safety.MANUAL)
+            return
+        name, requests = cx.spell("functools.partial", node)
+        text = f"{name}({cx.code(node)}, backend={cx.literal('neuron', node)}, dynamic=False)"
+        fix = cx.fix("the function goes on with its arguments", cx.replace(node, text), requests=requests)
+        cx.report(node, f"{_NEEDED} where it is called", Safety.REVIEW, fix=fix)
+
+    def _handed_on(self, node: cst.CSTNode, cx: Context) -> bool:
+        above = cx.parent(node)
+        if isinstance(above, cst.Assign) and above.value is node:
+            return not self._followed(above, cx)
+        if isinstance(above, cst.Arg) and above.value is node and isinstance(call := cx.parent(above), cst.Call):
+            called = cx.origin(call.func)
+            if called.names & PARTIALS:
+                return call.args[0] is not above
+            return not any(
+                n.startswith(("builtins.", "inspect.", "unittest.")) and n != "builtins.map" for n in called.names
             )
+        if isinstance(above, cst.IfExp):
+            return above.test is not node
+        if isinstance(above, (cst.DictElement, cst.Element)):
+            return above.value is node
+        return isinstance(above, (cst.Return, cst.Lambda)) or (isinstance(above, cst.Param) and above.default is node)
+
+    def _followed(self, statement: cst.Assign, cx: Context) -> bool:
+        """Whether an alias is only called here, where its calls get the arguments themselves."""
+        target = statement.targets[0].target
+        if len(statement.targets) > 1 or not isinstance(target, cst.Name):
+            return False
+        scope = cx.names.scope(target)
+        if isinstance(scope, cst.Module) and (cx.facts.importers.get(target.value) or cx.facts.importers.get("*")):
+            return False
+        uses = cx.names.uses(target.value, scope)
+        return bool(uses) and len(cx.names.bindings(target.value, scope)) == 1
+
+    # other spellings --------------------------------------------------------------------------------------------
+
+    def _optimize(self, node: cst.Call, cx: Context, best: Safety) -> None:
+        """`torch._dynamo.optimize("inductor")`: backend first, `dynamic` by keyword."""
+        arg = cx.argument(node, "backend", 0)
+        if arg is None or arg.keyword is not None:
+            CompileArguments(node, node.func, cx, best, offers=False).check()
+            return
+        change = cx.arguments(node)
+        value = BackendValue(arg.value, node, cx)
+        if value.kept:
+            cx.keep(arg, f"{value.kept} is a backend for debugging")
+            return
+        if value.why and not is_none(arg.value):
+            cx.report(arg, value.why, Safety.MANUAL, severity=value.severity, evidence=value.evidence)
+            return
+        if is_none(arg.value):
+            change.value(arg, cx.literal("neuron", node))
+        dynamic = cx.argument(node, "dynamic")
+        static = dynamic is not None and isinstance(dynamic.value, cst.Name) and dynamic.value.value == "False"
+        if not static:
+            change.set("dynamic", "False")
+        fix = cx.fix("compile for neuron", change, *value.changes)
+        level = best.at_most(value.safety)
+        if value.changes or is_none(arg.value):
+            cx.report(arg, f"{value.old} becomes neuron", level, fix=fix, evidence=value.evidence)
+        if not static:
+            level = Safety.REVIEW if dynamic is not None and not is_none(dynamic.value) else level
+            message = "shapes are static on Trainium: dynamic=False"
+            cx.report(dynamic or node.func, message, level, rule=COMPILE_DYNAMIC, fix=fix)
+
+    def _default_backend(self, node: cst.Call, cx: Context, best: Safety) -> None:
+        arg = cx.argument(node, "backend", 0)
+        if arg is None:
+            return
+        if is_none(arg.value):
+            fix = cx.fix("compile for neuron", cx.arguments(node).value(arg, cx.literal("neuron", node)))
+            cx.report(arg, "the default backend becomes neuron", best, fix=fix)
+            return
+        value = BackendValue(arg.value, node, cx)
+        if value.why:
+            cx.report(arg, value.why, Safety.MANUAL, severity=value.severity, evidence=value.evidence)
+        elif value.changes:
+            fix = cx.fix("compile for neuron", *value.changes)
+            cx.report(arg, f"{value.old} becomes neuron", best.at_most(value.safety), fix=fix, evidence=value.evidence)
+
+    # nn.Module.compile ------------------------------------------------------------------------------------------
+
+    def _method(self, node: cst.Call, func: cst.Attribute, cx: Context) -> None:
+        """`model.compile(...)`: torch's where the receiver is a module."""
+        given = {a.keyword.value for a in node.args if a.keyword is not None}
+        if given & FOREIGN_KEYWORDS or any(a.keyword is None and not a.star for a in node.args):
+            return
+        kind = cx.shared(Modules).kind(func.value)
+        own = cx.own_method("compile")
+        if kind.verdict == NO or (own and not given & TORCH_KEYWORDS and kind.verdict != YES):
+            return
+        here = cx.options.path in cx.facts.methods.get("compile", ())
+        if kind.verdict == YES and not here:
+            best = Safety.REVIEW if own else Safety.SAFE
+            why = [(func.value, kind.why), (func.value, own)] if own else [(func.value, kind.why)]
+            CompileArguments(node, func.attr, cx, best, why).check()
+        elif not own and given & TORCH_KEYWORDS:
+            why = [(func.value, "nothing here says what the receiver is; its arguments are those of torch")]
+            CompileArguments(node, func.attr, cx, Safety.REVIEW, why).check()
+        elif "torch" in cx.index.names and cx.string(_backend(node, cx)) not in BACKENDS_KEPT | {"neuron"}:
+            message = f"if this is nn.Module.compile: {_NEEDED}"
+            evidence = [(func.value, own)] if own else []
+            cx.report(func.attr, message, Safety.MANUAL, severity=WARNING, evidence=evidence)
 
 
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"
+def _backend(call: cst.Call, cx: Context) -> cst.BaseExpression | None:
+    arg = cx.argument(call, "backend")
+    return arg.value if arg is not None else None

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transforms.device._rules import MULTI_BACKEND
 from transforms.device.device_string import device_literal
 from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
@@ -73,8 +74,27 @@ class AvailabilityProbe(Transform):
     def _call(
         self, call: cst.Call, node: cst.CSTNode, safety: Safety, evidence: list[tuple[cst.CSTNode, str]], cx: Context
     ) -> None:
+        arms = list(_device_arms(call, cx))
+        foreign = next((a for a in arms if cx.devices.literal(a).kind == "foreign"), None)
+        if foreign is not None:
+            message = "the probe decides about a name that goes to a library with names of its own for accelerators"
+            cx.report(node, message, Safety.MANUAL, evidence=[(foreign, "goes to the library")])
+            return
+        several = next((a for a in arms if cx.devices.literal(a).kind == "multi"), None)
+        if several is not None:
+            cx.report(
+                node,
+                "the probe belongs to a choice between several accelerators: ask for torch.neuron there too",
+                Safety.MANUAL,
+                rule=MULTI_BACKEND,
+                evidence=[(several, "one of several accelerators")],
+            )
+            return
         changes, requests, text = probe_changes(call, node, cx)
-        requires = list(_device_arms(call, cx))
+        requires = [a for a in arms if cx.devices.literal(a).kind == "given"]
+        asked = _asked_before(call, cx)
+        if asked is not None:
+            requires.append(asked)
         fix = cx.fix("the probe asks for neuron", *changes, requests=requests, requires=requires)
         cx.report(node, f"the test becomes {text}", safety, fix=fix, evidence=evidence)
 
@@ -87,7 +107,7 @@ def probe_changes(call: cst.Call, node: cst.CSTNode, cx: Context) -> tuple[list[
     changes, requests = cx.rename(node, PROBE, "torch.neuron.is_available")
     module = cx.spell("torch.neuron", node)[0].removesuffix(".neuron")
     text = f"{module}.neuron.is_available()"
-    if cx.options.probe == "plain":
+    if cx.options.probe == "plain" or _asked_before(call, cx) is not None:
         return changes, requests, text
     guard = f"hasattr({module}, {cx.literal('neuron', call)}) and "
     wrapped = cx.parenthesize(call, guard).startswith("(")
@@ -95,14 +115,56 @@ def probe_changes(call: cst.Call, node: cst.CSTNode, cx: Context) -> tuple[list[
     return changes, requests, guard + text
 
 
+def _asked_before(call: cst.Call, cx: Context) -> cst.CSTNode | None:
+    """The name in `hasattr(torch, "cuda") and torch.cuda.is_available()`, which asks for the module already."""
+    above = cx.parent(call)
+    if not isinstance(above, cst.BooleanOperation) or above.right is not call or not isinstance(above.operator, cst.And):
+        return None
+    left = above.left
+    if isinstance(left, cst.Call) and len(left.args) == 2 and cx.origin(left.func).name == "builtins.hasattr":
+        if cx.origin(left.args[0].value).name == "torch" and cx.string(left.args[1].value) == "cuda":
+            return left.args[1].value
+    return None
+
+
 def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
-    """Device names on the arms of a conditional that this probe decides."""
+    """Device names that are taken where this probe holds: arms of a conditional, or assigned in the block of an `if`."""
+    places = cx.devices.places
+    child: cst.CSTNode = call
     for above in cx.index.ancestors(call):
-        if isinstance(above, cst.IfExp):
-            if cx.devices.places.is_probe(above.test) and above.test is call:
-                for arm in (above.body, above.orelse):
-                    if device_literal(cx, arm) is not None and cx.devices.literal(arm).kind == "given":
-                        yield arm
+        if isinstance(above, cst.IfExp) and child is above.test:
+            if places.is_probe(child):
+                yield from _names_in(above.body, cx)
+            if places.is_negated_probe(child):
+                yield from _names_in(above.orelse, cx)
+            return
+        if isinstance(above, cst.If) and child is above.test:
+            if places.is_probe(child):
+                yield from _assigned_in(above.body, cx)
+            if places.is_negated_probe(child) and isinstance(above.orelse, cst.Else):
+                yield from _assigned_in(above.orelse.body, cx)
             return
         if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return
+        child = above
+
+
+def _names_in(arm: cst.CSTNode, cx: Context) -> Iterator[cst.CSTNode]:
+    parts = [arm]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, cst.IfExp):
+            parts += [part.body, part.orelse]
+        elif isinstance(part, (cst.Tuple, cst.List)):
+            parts += [e.value for e in part.elements]
+        elif isinstance(part, cst.Call) and part.args and cx.origin(part.func).name == "torch.device":
+            parts.append(part.args[0].value)
+        elif device_literal(cx, part) is not None:
+            yield part
+
+
+def _assigned_in(block: cst.BaseSuite, cx: Context) -> Iterator[cst.CSTNode]:
+    for line in block.body:
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(small, (cst.Assign, cst.AnnAssign)) and small.value is not None:
+                yield from _names_in(small.value, cx)

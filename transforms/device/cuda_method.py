@@ -8,6 +8,7 @@ from transforms.engine.arguments import unpacks
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.storages import is_storage, map_location_function
 
 CUDA_METHOD = Rule(
     code="TN102",
@@ -26,8 +27,16 @@ CUDA_METHOD = Rule(
             "import torch\n\n\ndef f(x):\n    return x.cuda(non_blocking=True)\n",
             'import torch\n\n\ndef f(x):\n    return x.to("neuron", non_blocking=True)\n',
         ),
+        (
+            "import torch\n\n\ndef f(xs):\n    return list(map(torch.Tensor.cuda, xs))\n",
+            'import torch\n\n\ndef f(xs):\n    return list(map(lambda t: t.to("neuron"), xs))\n',
+        ),
     ),
 )
+_UNBOUND = frozenset({"torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.module.Module.cuda"})
+_TORCH = frozenset({"torch", "torchvision", "torchaudio", "builtins", "copy"})
+_ANYTHING = ("torch.load", "torch.hub.", "torch.utils.")
+_HOST = ("torch.neuron.", "torch.cuda.")
 
 
 class CudaMethod(Transform):
@@ -35,38 +44,40 @@ class CudaMethod(Transform):
 
     rules = (CUDA_METHOD,)
     triggers = (b"cuda",)
-    nodes = (cst.Call,)
+    nodes = (cst.Call, cst.Attribute)
     needs = "values"
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
-        """Look at one call."""
+        """Look at one call or attribute."""
+        if isinstance(node, cst.Attribute):
+            if node.attr.value == "cuda" and cx.origin(node).name in _UNBOUND:
+                self._unbound(node, cx)
+            return
         assert isinstance(node, cst.Call)
-        if cx.origin(node.func).name == "builtins.getattr":
-            self._dynamic(node, cx)
-            return
-        if not isinstance(node.func, cst.Attribute) or node.func.attr.value != "cuda":
-            return
-        if cx.origin(node.func).names:
-            return
-        site, receiver = node.func.attr, node.func.value
+        if isinstance(node.func, cst.Call):
+            self._dynamic(node, node.func, cx)
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "cuda" and not cx.origin(node.func).names:
+            self._method(node, node.func, cx)
+        elif cx.origin(node.func).name in ("builtins.getattr", "operator.methodcaller"):
+            self._named(node, cx)
+
+    def _method(self, node: cst.Call, func: cst.Attribute, cx: Context) -> None:
+        site, receiver = func.attr, func.value
         if self._own(receiver, cx):
             cx.keep(site, "own method cuda()")
-            return
-        if unpacks(node):
+        elif unpacks(node):
             cx.report(site, "arguments of .cuda() are unpacked: move by hand to .to(\"neuron\")", Safety.MANUAL)
-            return
-        if _is_storage(receiver, cx):
-            cx.report(site, "a storage has no .to(device): use map_location or .to(device=...)", Safety.MANUAL)
-            return
-        self._move(node, site, receiver, cx)
+        elif is_storage(receiver, cx):
+            self._storage(node, site, cx)
+        elif map_location_function(receiver, cx) is None:
+            self._move(node, site, receiver, cx)
 
     def _move(self, node: cst.Call, site: cst.Name, receiver: cst.BaseExpression, cx: Context) -> None:
         safety = Safety.SAFE
         evidence: list[tuple[cst.CSTNode, str]] = []
-        if why := cx.own_method("cuda"):
-            safety = Safety.REVIEW
-            evidence.append((site, why))
-        elif why := _third_party(receiver, cx):
+        if _from_torch(receiver, cx):
+            evidence.append((site, "made by a function of torch"))
+        elif why := cx.own_method("cuda") or _third_party(receiver, cx):
             safety = Safety.REVIEW
             evidence.append((site, why))
         else:
@@ -80,6 +91,7 @@ class CudaMethod(Transform):
         if blocking is not None and blocking.keyword is None:
             arguments.to_keyword(blocking, "non_blocking")
         target = cx.literal("neuron", node)
+        requires: list[cst.CSTNode] = []
         if device is None:
             arguments.prepend(target)
         else:
@@ -88,64 +100,136 @@ class CudaMethod(Transform):
                 arguments.value(device, cx.literal(f"neuron:{index}", node))
                 safety = Safety.REVIEW
                 evidence.append((device, "under torchrun a process owns only the index of its rank"))
+            elif isinstance(device.value, (cst.SimpleString, cst.FormattedString)):
+                requires.append(device.value)
             elif cx.devices.is_device(device.value):
                 safety = Safety.REVIEW
                 evidence.append((device, "the argument is a device; None would not move the value"))
             elif index == 0 or _is_none(device.value):
                 arguments.value(device, target)
-            elif _plain(device.value):
+            elif _asks_runtime(device.value, cx):
+                safety = Safety.REVIEW
+                evidence.append((device, "an index given as a device stands for the accelerator of the process"))
+            elif _plain(device.value, cx):
                 arguments.value(device, target)
                 safety = Safety.REVIEW
                 evidence.append((device, "an index (or None): a process owns one device, the current one"))
             else:
                 cx.report(site, "the index of .cuda() is computed: write .to(\"neuron\") and see what it was for", Safety.MANUAL)
                 return
-        fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(site, "to"), arguments)
+        fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(site, "to"), arguments, requires=requires)
         cx.report(site, 'tensors and modules move with .to("neuron")', safety, fix=fix, evidence=evidence)
+
+    def _storage(self, node: cst.Call, site: cst.Name, cx: Context) -> None:
+        """Storages take the device by keyword only."""
+        arguments = cx.arguments(node)
+        device = cx.argument(node, "device", 0)
+        if len(node.args) > 1 or (device is not None and not _plain(device.value, cx) and cx.integer(device.value) is None):
+            cx.report(site, "a storage moves with .to(device=...): its arguments are keywords there", Safety.MANUAL)
+            return
+        if device is not None:
+            arguments.drop(device)
+        arguments.append(f"device={cx.literal('neuron', node)}")
+        fix = cx.fix("a storage moves with .to(device=...)", cx.replace(site, "to"), arguments)
+        cx.report(site, "a storage moves with .to(device=...)", Safety.REVIEW, fix=fix)
 
     def _own(self, receiver: cst.BaseExpression, cx: Context) -> bool:
         """Whether the receiver is an object of a class here that defines `cuda()` itself."""
-        owners = {cx.index.enclosing(f, cst.ClassDef) for f in cx.devices.places.methods("cuda")}
-        if not owners:
-            return False
-        if isinstance(receiver, cst.Name) and receiver.value in ("self", "cls"):
-            return cx.index.enclosing(receiver, cst.ClassDef) in owners
-        value: cst.BaseExpression | None = receiver
-        if isinstance(receiver, cst.Name):
-            bindings = cx.names.bindings(receiver.value, cx.names.scope(receiver))
-            value = bindings[0].value if len(bindings) == 1 else None
-        if isinstance(value, cst.Call) and isinstance(value.func, cst.Name):
-            found = cx.names.bindings(value.func.value, cx.names.scope(value.func))
-            return bool(found) and all(b.kind == "class" and cx.parent(b.node) in owners for b in found)
-        return False
+        holder = cx.devices.places.class_of(receiver)
+        return holder is not None and bool(cx.devices.places.own_method(holder, "cuda"))
 
-    def _dynamic(self, node: cst.Call, cx: Context) -> None:
-        if len(node.args) > 1 and cx.string(node.args[1].value) == "cuda" and not cx.origin(node.args[0].value).names:
+    # without a receiver -----------------------------------------------------------------------------------------
+
+    def _unbound(self, node: cst.Attribute, cx: Context) -> None:
+        """`torch.Tensor.cuda(x)`, or the method passed on as a function."""
+        above = cx.parent(node)
+        if isinstance(above, cst.Call) and above.func is node:
+            if len(above.args) == 1 and not unpacks(above) and above.args[0].keyword is None:
+                arguments = cx.arguments(above).append(cx.literal("neuron", node))
+                fix = cx.fix('.cuda becomes .to with "neuron"', cx.replace(node.attr, "to"), arguments)
+                cx.report(node, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix)
+            else:
+                cx.report(node, 'call .to("neuron") on the first argument instead', Safety.MANUAL)
+        elif isinstance(above, cst.Arg) and not above.star:
+            text = f"lambda t: t.to({cx.literal('neuron', node)})"
+            fix = cx.fix('the function passed on calls .to("neuron")', cx.replace(node, text))
+            evidence = [(node, "a lambda can't be pickled, and takes no further arguments")]
+            cx.report(node, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix, evidence=evidence)
+        else:
+            cx.report(node, 'the method itself is used: write a function that calls .to("neuron")', Safety.MANUAL)
+
+    def _dynamic(self, node: cst.Call, getter: cst.Call, cx: Context) -> None:
+        """`getattr(x, "cuda")()`."""
+        if cx.origin(getter.func).name != "builtins.getattr" or len(getter.args) != 2 or not self._names_method(getter, cx):
+            return
+        name = getter.args[1].value
+        if node.args:
+            cx.report(name, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL)
+            return
+        arguments = cx.arguments(node).prepend(cx.literal("neuron", node))
+        fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(name, cx.literal("to", name)), arguments)
+        evidence = [(name, "the method is looked up by its name")]
+        cx.report(name, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix, evidence=evidence)
+
+    def _named(self, node: cst.Call, cx: Context) -> None:
+        above = cx.parent(node)
+        if cx.origin(node.func).name == "operator.methodcaller":
+            if node.args and cx.string(node.args[0].value) == "cuda":
+                cx.report(node.args[0].value, 'methodcaller("cuda"): call .to("neuron")', Safety.MANUAL)
+        elif self._names_method(node, cx) and not (isinstance(above, cst.Call) and above.func is node):
             cx.report(node.args[1].value, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL, severity=WARNING)
+
+    def _names_method(self, getter: cst.Call, cx: Context) -> bool:
+        return (
+            len(getter.args) > 1
+            and cx.string(getter.args[1].value) == "cuda"
+            and not cx.origin(getter.args[0].value).names
+            and not self._own(getter.args[0].value, cx)
+        )
 
 
 def _is_none(node: cst.CSTNode) -> bool:
     return isinstance(node, cst.Name) and node.value == "None"
 
 
-def _plain(node: cst.CSTNode) -> bool:
-    """Whether leaving the expression out can't be noticed: names, attributes and constant subscripts."""
-    if isinstance(node, cst.Name):
+def _plain(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether leaving the expression out can't be noticed: names, attributes, constant subscripts, sums of them."""
+    if isinstance(node, (cst.Name, cst.Integer)):
         return True
     if isinstance(node, cst.Attribute):
-        return _plain(node.value)
+        return _plain(node.value, cx)
+    if isinstance(node, cst.BinaryOperation):
+        return _plain(node.left, cx) and _plain(node.right, cx)
+    if isinstance(node, cst.IfExp):
+        return all(_plain(part, cx) for part in (node.test, node.body, node.orelse))
+    if isinstance(node, cst.Comparison):
+        return _plain(node.left, cx) and all(_plain(c.comparator, cx) for c in node.comparisons)
+    if isinstance(node, cst.Subscript) and len(node.slice) == 1 and isinstance(node.slice[0].slice, cst.Index):
+        index = node.slice[0].slice.value
+        environment = cx.origin(node.value).name == "os.environ"
+        return (isinstance(index, cst.Integer) and _plain(node.value, cx)) or environment
+    if isinstance(node, cst.Call) and len(node.args) <= 1:
+        name = cx.origin(node.func).name
+        if name in ("builtins.int", "torch.distributed.get_rank", "torch.distributed.get_node_local_rank", "os.getenv"):
+            return all(_plain(a.value, cx) or isinstance(a.value, cst.SimpleString) for a in node.args)
     return False
 
 
-def _is_storage(receiver: cst.BaseExpression, cx: Context) -> bool:
-    if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
-        return receiver.func.attr.value in ("storage", "untyped_storage", "_typed_storage")
-    if isinstance(receiver, cst.Name):
-        function = cx.index.enclosing(receiver, cst.Lambda)
-        arg = cx.parent(function) if function is not None else None
-        if isinstance(arg, cst.Arg) and isinstance(call := cx.parent(arg), cst.Call):
-            named = arg.keyword is not None and arg.keyword.value == "map_location"
-            return named or cx.origin(call.func).name in ("torch.load", "torch.jit.load")
+def _asks_runtime(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether the index is asked of the device module itself, whose call has a rule of its own."""
+    return isinstance(node, cst.Call) and cx.origin(node.func).name.startswith(_HOST)
+
+
+def _from_torch(receiver: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a chain of calls starts at a function or class of torch, which gives tensors and modules."""
+    while isinstance(receiver, (cst.Call, cst.Attribute, cst.Subscript)):
+        if isinstance(receiver, cst.Call):
+            origin = cx.origin(receiver.func)
+            if origin.names:
+                return not origin.ambiguous and origin.name.startswith("torch.") and not origin.name.startswith(_ANYTHING)
+            receiver = receiver.func
+        else:
+            receiver = receiver.value
     return False
 
 
@@ -160,6 +244,6 @@ def _third_party(receiver: cst.BaseExpression, cx: Context) -> str:
         return ""
     for name in cx.origin(value.func).names:
         root = name.split(".")[0]
-        if root and root not in ("torch", "torchvision", "torchaudio", "builtins", "copy") and not name.startswith("."):
+        if root and root not in _TORCH and not name.startswith("."):
             return f"the object comes from {name}()"
     return ""

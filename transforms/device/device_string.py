@@ -4,62 +4,22 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transforms.engine.changes import Change, Replace, StringPart
+from transforms.device._rules import (
+    DEVICE_INDEX,
+    DEVICE_STRING,
+    DEVICE_TEST,
+    MULTI_BACKEND,
+    THIRD_PARTY_ACCELERATOR_NAME,
+)
+from transforms.engine.changes import Change, StringPart
 from transforms.engine.context import Context
-from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.devices import Verdict, device_text
 
-DEVICE_STRING = Rule(
-    code="TN101",
-    name="device-string",
-    summary='A string that names the device: `"cuda"` becomes `"neuron"`',
-    best=Safety.SAFE,
-    argument=(
-        "The string stands where torch expects a device (a closed list of positions), so it can mean nothing else there; "
-        "a string that reaches such a position through names is safe only when every use of those names was followed."
-    ),
-    source="TorchNeuron documentation 2.33: the device type is `neuron`, a bare name is the current device of the process",
-    why="TorchNeuron registers the device type `neuron`; on a host without CUDA the old name raises.",
-    silent="Texts for people (help, logs, errors), docstrings, comments, and names that only look like a device.",
-    examples=(
-        ('import torch\nx = torch.ones(2, device="cuda")\n', 'import torch\nx = torch.ones(2, device="neuron")\n'),
-        ('import torch\nd = torch.device("cuda:0")\n', 'import torch\nd = torch.device("neuron")\n'),
-    ),
-)
-DEVICE_TEST = Rule(
-    code="TN104",
-    name="device-test",
-    summary='A test of a device, such as `x.device.type == "cuda"`',
-    best=Safety.SAFE,
-    argument="The other side of the test is a `.device`, a `torch.device`, or a value that is used as a device and nothing else.",
-    source="TorchNeuron documentation 2.33: tensors there report the device type `neuron`",
-    why="A test that still asks for cuda takes the CPU branch on Trainium without a word.",
-    silent="Comparisons whose other side is not known to be a device are reported, not changed.",
-    examples=(
-        ('import torch\nok = torch.ones(1).device.type == "cuda"\n', 'import torch\nok = torch.ones(1).device.type == "neuron"\n'),
-    ),
-)
-DEVICE_INDEX = Rule(
-    code="TN105",
-    name="device-index",
-    summary="A literal device index other than 0",
-    best=Safety.REVIEW,
-    argument="Under torchrun a process owns one index, its local rank; another literal one is right only in a single process.",
-    source="TorchNeuron documentation 2.33, distributed: one device per process",
-    why="`cuda:1` in one process of many raises on Trainium, where a rank owns only its own core.",
-    examples=(('import torch\nx = torch.ones(2, device="cuda:1")\n', 'import torch\nx = torch.ones(2, device="neuron:1")\n'),),
-)
-MULTI_BACKEND = Rule(
-    code="TN124",
-    name="multi-backend-dispatch",
-    summary="Code that chooses between several accelerators",
-    best=Safety.MANUAL,
-    argument="It never edits: such code wants one more entry, not another name.",
-    source="Practice of libraries that support several accelerators",
-    why="Replacing cuda in a table of accelerators would take CUDA away from its other users.",
-)
+_NO_PLACEMENT = frozenset({"torch.device", "torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"})
+_EDITED = frozenset({"given", "test", "key", "choice"})
 
 
 class DeviceString(Transform):
@@ -73,22 +33,23 @@ class DeviceString(Transform):
     def check(self, node: cst.CSTNode, cx: Context) -> None:
         """Look at one string literal."""
         text = device_literal(cx, node)
-        if text is None:
-            return
-        if is_docstring(cx, node):
+        if text is None or is_docstring(cx, node):
             return
         verdict = cx.devices.literal(node)
-        if verdict.kind in ("given", "test", "key", "choice"):
+        if verdict.kind in _EDITED:
             self._change(node, text, verdict, cx)
         elif verdict.kind == "multi":
-            cx.report(
-                node,
-                "cuda is one of several accelerators here: add an entry for neuron beside it",
-                Safety.MANUAL,
-                rule=MULTI_BACKEND,
-                severity=WARNING,
-                evidence=verdict.evidence,
-            )
+            self._several(node, verdict, cx)
+        elif verdict.kind == "pattern":
+            message = "a device name is matched with this pattern: match neuron there" if verdict.needed else "a pattern that names cuda"
+            severity = ERROR if verdict.needed else WARNING
+            cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=severity, evidence=verdict.evidence)
+        elif verdict.kind == "kernel":
+            cx.report(node, "a kernel is registered for CUDA: neuron needs one of its own (NKI)", Safety.MANUAL)
+        elif verdict.kind == "foreign":
+            if verdict.needed:  # else the rule about that library speaks, at this very place
+                message = "the value goes to a library that has names of its own for accelerators"
+                cx.report(node, message, Safety.MANUAL, rule=THIRD_PARTY_ACCELERATOR_NAME, evidence=verdict.evidence)
         elif verdict.kind == "saved":
             cx.keep(node, "device of tensors in files that were saved on CUDA")
         elif verdict.kind == "text":
@@ -104,6 +65,16 @@ class DeviceString(Transform):
                 evidence=verdict.evidence,
             )
 
+    def _several(self, node: cst.CSTNode, verdict: Verdict, cx: Context) -> None:
+        cx.report(
+            node,
+            'cuda is one of several accelerators here: add an entry for "neuron" beside it',
+            Safety.MANUAL,
+            rule=MULTI_BACKEND,
+            severity=ERROR if verdict.needed else WARNING,
+            evidence=verdict.evidence,
+        )
+
     def _change(self, node: cst.CSTNode, text: str, verdict: Verdict, cx: Context) -> None:
         indexed = text.startswith("cuda:") and text[5:].isdigit()
         zero = indexed and int(text[5:]) == 0
@@ -111,20 +82,25 @@ class DeviceString(Transform):
         safety = verdict.safety
         evidence = list(verdict.evidence)
         rule = DEVICE_STRING if verdict.kind == "given" else DEVICE_TEST
+        requires = [verdict.probe.func] if isinstance(verdict.probe, cst.Call) else []
         changes: list[Change] = [_swap(node, text if plain else "cuda", "neuron")]
-        if verdict.subject is not None:
-            cut = _slice_of(verdict.subject)
-            if cut is not None:
-                upper = cx.integer(cut.upper)
-                if upper != len(text):
-                    cx.report(
-                        node, "a cut of a device name is compared with cuda", Safety.MANUAL, rule=DEVICE_TEST, evidence=evidence
-                    )
-                    return
-                assert cut.upper is not None
-                changes.append(Replace(cut.upper, str(len(text) + 2)))
-        if indexed and not zero and verdict.kind == "given":
-            rule, safety = DEVICE_INDEX, Safety.REVIEW
+        bound = cut_of(verdict.subject, cx)
+        if bound is not None:
+            if cx.integer(bound) != len(text):
+                message = "a cut of a device name is compared with cuda"
+                cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, evidence=evidence)
+                return
+            requires.append(bound)
+        requires += _conditions(node, cx) if verdict.kind == "given" else []
+        if verdict.kind == "given":
+            number = _index_beside(node, cx)
+            index = cx.integer(number.value) if number is not None else None
+            if number is not None and index == 0 and not verdict.keeps_index:
+                call = cx.parent(number)
+                assert isinstance(call, cst.Call)
+                changes.append(cx.arguments(call).drop(number))
+            if (indexed and not zero) or index:
+                rule, safety = DEVICE_INDEX, Safety.REVIEW
         if safety is Safety.SAFE and _places_at_import(cx, node):
             safety = Safety.REVIEW
             evidence.append((node, "runs when the module is imported"))
@@ -132,13 +108,16 @@ class DeviceString(Transform):
             safety = Safety.REVIEW
             evidence.append((node, cx.own_method("to")))
         new = text.replace("cuda:0" if plain else "cuda", "neuron", 1)
-        requires = [verdict.probe.func] if isinstance(verdict.probe, cst.Call) else []
         fix = cx.fix(f'device "{text}" becomes "{new}"', *changes, requires=requires, group=verdict.group)
         cx.report(node, f'"{text}" is "{new}" on Trainium', safety, rule=rule, fix=fix, evidence=evidence)
 
 
 def device_literal(cx: Context, node: cst.CSTNode) -> str | None:
     """The text of a literal that could be a CUDA device name (`{}` for what is formatted in), else None."""
+    if isinstance(cx.parent(node), cst.ConcatenatedString):
+        whole = cx.string(cx.parent(node))
+        if whole is None or not device_text(whole):
+            return None
     if isinstance(node, cst.SimpleString):
         text = cx.string(node)
         return text if text is not None and device_text(text) and "cuda" in node.value else None
@@ -153,6 +132,15 @@ def device_literal(cx: Context, node: cst.CSTNode) -> str | None:
     return None
 
 
+def cut_of(subject: cst.CSTNode | None, cx: Context) -> cst.BaseExpression | None:
+    """The upper bound of `name[:4]`, None when the subject is no such cut."""
+    if isinstance(subject, cst.Subscript) and len(subject.slice) == 1:
+        part = subject.slice[0].slice
+        if isinstance(part, cst.Slice) and (part.lower is None or cx.integer(part.lower) == 0):
+            return part.upper
+    return None
+
+
 def _swap(node: cst.CSTNode, old: str, new: str) -> StringPart:
     if isinstance(node, cst.FormattedString):
         return StringPart(node.parts[0], 0, old, new)
@@ -160,12 +148,39 @@ def _swap(node: cst.CSTNode, old: str, new: str) -> StringPart:
     return StringPart(node, node.value.index(old), old, new)
 
 
-def _slice_of(subject: cst.CSTNode) -> cst.Slice | None:
-    if isinstance(subject, cst.Subscript) and len(subject.slice) == 1:
-        part = subject.slice[0].slice
-        if isinstance(part, cst.Slice) and part.lower is None and part.upper is not None:
-            return part
+def _index_beside(node: cst.CSTNode, cx: Context) -> cst.Arg | None:
+    """The index argument of `torch.device("cuda", index)`."""
+    arg = cx.parent(node)
+    call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+    if isinstance(call, cst.Call) and cx.origin(call.func).name == "torch.device":
+        return cx.argument(call, "index", 1)
     return None
+
+
+def _conditions(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
+    """Device names in the test that decides whether this one is taken: `"cuda" if "cuda" in name else "cpu"`."""
+    holder = cx.index.enclosing(node, cst.IfExp, cst.BaseSmallStatement)
+    if not isinstance(holder, cst.IfExp):
+        block = cx.index.enclosing(node, cst.If, cst.BaseCompoundStatement)
+        if not isinstance(block, cst.If) or not isinstance(holder, (cst.Assign, cst.AnnAssign)):
+            return []
+        holder = block
+    found: list[cst.CSTNode] = []
+    tests = [holder.test]
+    while tests:
+        test = tests.pop()
+        if isinstance(test, cst.BooleanOperation):
+            tests += [test.left, test.right]
+        elif isinstance(test, cst.UnaryOperation):
+            tests.append(test.expression)
+        elif isinstance(test, cst.Call):
+            tests += [a.value for a in test.args]
+        elif isinstance(test, cst.Comparison):
+            tests += [test.left, *(c.comparator for c in test.comparisons)]
+        elif isinstance(test, cst.SimpleString) and test is not node and device_literal(cx, test) is not None:
+            if cx.devices.literal(test).kind in _EDITED:
+                found.append(test)
+    return found
 
 
 def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:
@@ -177,9 +192,6 @@ def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:
     keyword = arg.keyword.value if isinstance(arg, cst.Arg) and arg.keyword else ""
     placement = keyword in ("device", "map_location") or _argument_of_to(cx, node)
     return placement and cx.at_import_time(call)
-
-
-_NO_PLACEMENT = frozenset({"torch.device", "torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"})
 
 
 def _argument_of_to(cx: Context, node: cst.CSTNode) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import libcst as cst
 
@@ -19,7 +19,9 @@ from transforms.engine.transform import Options, RepositoryFacts, Transform
 
 if TYPE_CHECKING:
     from transforms.flow.devices import Devices
+    from transforms.flow.uses import Uses
 
+T = TypeVar("T")
 _LOOSER = {
     "and": (cst.UnaryOperation, cst.BinaryOperation, cst.Attribute, cst.Subscript, cst.Await, cst.StarredElement)
 }
@@ -68,6 +70,8 @@ class Context:
         self.findings: list[PendingFinding] = []
         self._transform: Transform | None = None
         self._devices: Devices | None = None
+        self._shared: dict[object, object] = {}
+        self._uses: Uses | None = None
 
     def run(self, transform: Transform) -> None:
         """Show a transform every node that it asks for."""
@@ -86,6 +90,21 @@ class Context:
 
             self._devices = Devices(self)
         return self._devices
+
+    @property
+    def uses(self) -> Uses:
+        """Every use of a name of torch in this file, by qualified name."""
+        if self._uses is None:
+            from transforms.flow.uses import Uses
+
+            self._uses = Uses(self)
+        return self._uses
+
+    def shared(self, kind: Callable[[Context], T]) -> T:
+        """The one instance of a class that looks at the whole file, made when it is first asked for."""
+        if kind not in self._shared:
+            self._shared[kind] = kind(self)
+        return cast(T, self._shared[kind])
 
     def origin(self, node: cst.CSTNode) -> Origin:
         """What an expression stands for."""

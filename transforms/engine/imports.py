@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
 
-from transforms.engine.changes import Layout
+from transforms.engine.changes import Change, Layout
 from transforms.engine.context import Context, PendingFinding
 from transforms.engine.model import (
     ERROR,
@@ -19,6 +19,7 @@ from transforms.engine.model import (
     Safety,
 )
 from transforms.engine.names import dotted_name
+from transforms.engine.statements import RemoveStatement
 from transforms.engine.words import is_specific
 
 _PLAIN = (cst.Import, cst.LazyImport)
@@ -87,6 +88,9 @@ class ImportNodes:
         severity = ERROR if qualified.split(".")[0] == "torch_xla" else WARNING
         if isinstance(statement, _PLAIN) and alias.asname is None and not self._specific_uses(alias, uses):
             return _manual(alias.name, f"{qualified} is imported; nothing in the file uses it", WARNING, "TN003")
+        if importers := self._importers(alias, [o for use in uses if (o := by_use.get(id(use))) is not None]):
+            message = f"{', '.join(importers[:3])} imports {qualified} from here: import it there from where it lives"
+            return _manual(alias.name, message, ERROR, "TN003")
         if not uses:
             return _manual(alias.name, f"{qualified} is imported and not used here", severity, "TN003")
         owners = [by_use.get(id(use)) for use in self._specific_uses(alias, uses)]
@@ -102,10 +106,46 @@ class ImportNodes:
         for owner in known:
             assert owner.safety is not None
             safety = safety.at_most(owner.safety)
-        fix = self.cx.fix(f"the import of {qualified} follows its uses", requires=[o.site for o in known])
+        fix = self.cx.fix(
+            f"the import of {qualified} follows its uses", *self._shortened(alias), requires=[o.site for o in known]
+        )
         return PendingFinding(
             known[0].rule, alias.name, f"the import of {qualified} follows its uses", safety, None, [], fix, None
         )
+
+    def _importers(self, alias: cst.ImportAlias, known: list[PendingFinding]) -> tuple[str, ...]:
+        """Files that import the name from this one, where the fixes of its uses do not keep it."""
+        bound = self.bound(alias)
+        if bound is None or not isinstance(self.cx.names.scope(bound), cst.Module):
+            return ()
+        if isinstance(self.cx.parent(alias), _PLAIN) and alias.asname is None:
+            return ()
+        if any(m.local == bound.value for o in known if o.fix is not None for m in o.fix.moves):
+            return ()
+        return self.cx.facts.importers.get(bound.value, ())
+
+    def _shortened(self, alias: cst.ImportAlias) -> list[Change]:
+        """`import torch.cuda.amp` binds torch: that stays, unless another import of the scope binds it as well."""
+        statement = self.cx.parent(alias)
+        if not isinstance(statement, _PLAIN) or alias.asname is not None or not isinstance(alias.name, cst.Attribute):
+            return []
+        bound = self.bound(alias)
+        if bound is None or bound.value != "torch":
+            return []
+        scope = self.cx.names.scope(bound)
+        others = [b for b in self.cx.names.bindings("torch", scope) if b.node is not bound and b.scope is scope]
+        again = any(self._plainly(b.node, "torch") for b in others)
+        if again and len(statement.names) == 1 and isinstance(statement, cst.Import):
+            return [self.cx.remove_statement(statement)]
+        return [self.cx.replace(alias.name, "torch")]
+
+    def _plainly(self, node: cst.Name, module: str) -> bool:
+        """Whether a name is bound by `import module` at the top of the file."""
+        alias = self.cx.parent(node)
+        if not isinstance(alias, cst.ImportAlias) or alias.name is not node or node.value != module:
+            return False
+        line = self.cx.index.enclosing(alias, cst.SimpleStatementLine)
+        return line is not None and isinstance(self.cx.parent(line), cst.Module)
 
     def _specific_uses(self, alias: cst.ImportAlias, uses: list[cst.Name]) -> list[cst.Name]:
         """Uses that mean the imported module: `import torch.cuda` binds `torch`, whose other uses say nothing of it."""
@@ -128,6 +168,8 @@ class ImportNodes:
         """Nodes whose offsets the table needs."""
         for statement in self.statements:
             yield statement
+            assert isinstance(statement, cst.BaseSmallStatement)
+            yield RemoveStatement.of(self.cx.index, statement).first
             if isinstance(statement, _FROM) and statement.module is not None:
                 yield statement.module
             for alias in self.aliases(statement):
@@ -188,6 +230,8 @@ class ImportNodes:
         module = node.module if isinstance(node, _FROM) else None
         line = self.cx.parent(node)
         block = self.cx.parent(line) if line is not None else None
+        assert isinstance(node, cst.BaseSmallStatement)
+        removal = RemoveStatement.of(self.cx.index, node)
         items = []
         for alias in self.aliases(node):
             bound = self.bound(alias)
@@ -214,12 +258,15 @@ class ImportNodes:
             isinstance(block, cst.Module),
             isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1,
             isinstance(self.cx.index.enclosing(node, cst.Try, cst.TryStar), (cst.Try, cst.TryStar)),
+            (layout.spans.of(removal.first)[0], removal.count),
         )
 
     def _exported(self, name: str, alias: cst.ImportAlias) -> bool:
         if self.cx.options.path.endswith("__init__.py"):
             return True
         if alias.asname is not None and dotted_name(alias.name) == name:
+            return True
+        if self.cx.facts.importers.get(name) and isinstance(self.cx.names.scope(alias), cst.Module):
             return True
         return name in self._all
 
@@ -263,22 +310,32 @@ def resolve(table: ImportTable, fixes: Iterable[Fix], text: str, newline: str) -
     written = " ".join(e.text for e in edits)
     found: list[Edit] = []
     for statement in table.statements:
-        moved = [moves.get((i.local, i.qualified)) for i in statement.items]
-        gone = [m is None and _unused(i, statement, edits, written) for i, m in zip(statement.items, moved)]
+        gone = [_unused(i, statement, edits, written) for i in statement.items]
+        moved = [None if g else moves.get((i.local, i.qualified)) for i, g in zip(statement.items, gone)]
         if not any(gone) and not any(moved):
             continue
-        found += _edit_statement(statement, moved, gone, requests, text, newline)
+        needed = not statement.top_level and not _others_stay(statement, table, edits)
+        found += _edit_statement(statement, moved, gone, requests, text, newline, table, needed)
     return found + _additions(table, requests, text, newline)
 
 
 def _unused(item: ImportItem, statement: ImportStatement, edits: list[Edit], written: str) -> bool:
-    if not item.uses or item.exported or statement.guarded or not is_specific(item.qualified):
+    if not item.uses or item.exported or statement.guarded:
+        return False
+    if not is_specific(item.qualified) and not item.qualified.startswith("torch."):
         return False
     import re
 
     if re.search(rf"(?<![\w.]){re.escape(item.local)}\b", written):
         return False
     return all(any(e.start <= a and b <= e.end for e in edits) for a, b in item.uses)
+
+
+def _others_stay(statement: ImportStatement, table: ImportTable, edits: Sequence[Edit]) -> bool:
+    """Whether the block of an import surely holds something else when the edits are made and its imports are gone."""
+    removed = sum(e.block is not None and e.block[:2] == statement.block for e in edits)
+    imports = sum(s.block == statement.block for s in table.statements)
+    return statement.block[1] > removed + imports
 
 
 def _edit_statement(
@@ -288,6 +345,8 @@ def _edit_statement(
     requests: list[str],
     text: str,
     newline: str,
+    table: ImportTable,
+    needed: bool,
 ) -> list[Edit]:
     modules = {m.rpartition(".")[0] for m in moved if m}
     if len(modules) == 1 and statement.module_span and not any(gone) and all(moved):
@@ -296,13 +355,15 @@ def _edit_statement(
         )
         if same_names:
             return [Edit(*statement.module_span, modules.pop())]
+    fresh: list[str] = []
     for item, new in zip(statement.items, moved):
         if new:
             module, _, name = new.rpartition(".")
-            requests.append(f"from {module} import {name}" + (f" as {item.local}" if item.local != name else ""))
+            fresh.append(f"from {module} import {name}" + (f" as {item.local}" if item.local != name else ""))
     left = [i for i, (m, g) in enumerate(zip(moved, gone)) if not m and not g]
     if left:
-        return _drop_items(statement, left, text)
+        return _drop_items(statement, left, text) + _beside(statement, fresh, requests, text, newline, table)
+    requests += fresh
     new_lines = [r for r in requests if _lands_here(r)] if statement.alone else []
     indent = text[statement.line_start : statement.start]
     if statement.alone and not indent.strip():
@@ -311,12 +372,24 @@ def _edit_statement(
             for line in new_lines:
                 requests.remove(line)
             return [Edit(statement.start, statement.end, (newline + indent).join(new_lines))]
-        if not statement.top_level:
+        if needed:
             return [Edit(statement.start, statement.end, "pass")]
         if tail:
-            return [Edit(statement.start, statement.end, "")]
+            return [Edit(statement.start, text.index("#", statement.end), "")]
         return [Edit(statement.line_start, statement.line_end, "")]
     return [Edit(statement.start, statement.end, "pass")]
+
+
+def _beside(
+    statement: ImportStatement, fresh: list[str], requests: list[str], text: str, newline: str, table: ImportTable
+) -> list[Edit]:
+    """Moved names on lines of their own before the import that keeps the others, else as requests."""
+    indent = text[statement.line_start : statement.start]
+    merged = statement.top_level and any(_merge(table, line) is not None for line in fresh)
+    if not fresh or merged or not statement.alone or indent.strip():
+        requests += fresh
+        return []
+    return [Edit(statement.start, statement.start, "".join(line + newline + indent for line in fresh))]
 
 
 def _lands_here(request: str) -> bool:

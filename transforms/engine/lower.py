@@ -28,10 +28,10 @@ def lower(cx: Context) -> Analysis:
     fixes = _unique(f.fix for f in cx.findings)
     units = {id(f.site): unit_of(cx, f.site) for f in cx.findings}
     units.update({id(n): unit_of(cx, n) for n in residue.candidates})
-    spans = Spans(cx.module, _wanted(cx, fixes, units, residue, imports))
-    if spans.text != cx.source.text:
+    spans = Spans(cx.module, _wanted(cx, fixes, units, residue, imports), cx.source)
+    if spans.text != cx.source.parsed:
         raise Unreadable(
-            "LibCST does not give back the same text, so it is never edited", _first_difference(cx, spans.text)
+            "LibCST does not give back the same text", _first_difference(cx, spans.text)
         )
     layout = Layout(cx.source, cx.index, spans)
     lowered = _Lowering(cx, layout, units)
@@ -85,7 +85,7 @@ def _wanted(
 
 
 def _first_difference(cx: Context, generated: str) -> int:
-    for at, (a, b) in enumerate(zip(cx.source.text, generated)):
+    for at, (a, b) in enumerate(zip(cx.source.parsed, generated)):
         if a != b:
             return cx.source.position(at)[0]
     return cx.source.position(min(len(cx.source.text), len(generated)))[0]

@@ -52,17 +52,40 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Row:
+    """Simple statements that share a line: their ranges, and the edit that removes all of them."""
+
+    statements: tuple[tuple[int, int], ...]
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Edit:
     """Replace the half-open range of the decoded source by `text`.
 
     `block` is set for the removal of a statement: offset of its block, number of statements in the block, and the range
-    of the statement alone, so that a block that would become empty receives `pass`.
+    of the statement alone, so that a block that would become empty receives `pass`. `row` and `place` are set where the
+    statement has neighbours on its line, so that several of them can go together.
+
+    `moved` is set for the two halves of a move, one that takes text out and one that puts it in elsewhere: the range of
+    the text that moves, and where it begins within `text` of the second half. Edits within that range travel with it.
+    Each half is also right by itself, as a removal or an insertion of the text as it was read.
     """
 
     start: int
     end: int
     text: str
     block: tuple[int, int, int, int] | None = None
+    moved: tuple[int, int, int] | None = None
+    row: Row | None = None
+    place: int = 0
+
+    @property
+    def takes_out(self) -> bool:
+        """Whether this is the half of a move that removes the text from its old place."""
+        return self.moved is not None and self.start < self.end
 
 
 @dataclass(frozen=True)
@@ -146,6 +169,7 @@ class ImportStatement:
     top_level: bool
     alone: bool
     guarded: bool
+    block: tuple[int, int] = (0, 0)
 
 
 @dataclass

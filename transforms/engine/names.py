@@ -18,7 +18,17 @@ from transforms.engine.index import Index
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 _IMPORTS = (cst.Import, cst.LazyImport)
 _FROM_IMPORTS = (cst.ImportFrom, cst.LazyImportFrom)
-_MAX_HOPS = 8
+_COMPREHENSION_SET = frozenset(_COMPREHENSIONS)
+
+
+_USING = frozenset(
+    (
+        *(cst.Call, cst.Subscript, cst.Index, cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation),
+        *(cst.Comparison, cst.ComparisonTarget, cst.Return, cst.Expr, cst.If, cst.IfExp, cst.Annotation, cst.DictElement),
+        *(cst.FormattedStringExpression, cst.Await, cst.Yield, cst.Assert, cst.Raise, cst.Slice, cst.While, cst.Decorator),
+    )
+)
+"""Parents under which a name is always read; most names have one of them."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,8 @@ class Names:
         self.index = index
         self._known: dict[str, Occurrences] = {}
         self._origins: dict[int, Origin] = {}
+        self._variables: dict[tuple[str, int], Origin] = {}
+        self._scopes: dict[int, cst.CSTNode] = {}
         self._stars: list[str] | None = None
         self._executes: bool | None = None
 
@@ -83,22 +95,28 @@ class Names:
 
     def scope(self, node: cst.CSTNode) -> cst.CSTNode:
         """The scope that `node` is evaluated in: a module, class, function, lambda or comprehension node."""
+        known = self._scopes.get(id(node))
+        if known is None:
+            known = self._scopes[id(node)] = self._find_scope(node)
+        return known
+
+    def _find_scope(self, node: cst.CSTNode) -> cst.CSTNode:
+        # Classes are compared by identity: isinstance on LibCST's abstract bases is what costs here.
         child = node
         for above in self.index.ancestors(node):
-            if isinstance(above, cst.Module):
-                return above
-            if isinstance(above, cst.FunctionDef):
-                if child is above.body or child is above.type_parameters:
+            kind = type(above)
+            if kind is cst.FunctionDef:
+                if child is above.body or child is above.type_parameters:  # type: ignore[attr-defined]
                     return above
-                if child is above.params and self._names_parameter(node):
+                if child is above.params and self._names_parameter(node):  # type: ignore[attr-defined]
                     return above
-            elif isinstance(above, cst.Lambda):
-                if child is above.body or self._names_parameter(node):
+            elif kind is cst.Lambda:
+                if child is above.body or self._names_parameter(node):  # type: ignore[attr-defined]
                     return above
-            elif isinstance(above, cst.ClassDef):
-                if child is above.body or child is above.type_parameters:
+            elif kind is cst.ClassDef:
+                if child is above.body or child is above.type_parameters:  # type: ignore[attr-defined]
                     return above
-            elif isinstance(above, _COMPREHENSIONS) and not self._in_first_iterable(node, above):
+            elif kind in _COMPREHENSION_SET and not self._in_first_iterable(node, above):
                 return above
             child = above
         return self.index.module
@@ -168,12 +186,13 @@ class Names:
     def _classify(self, node: cst.Name) -> Binding | cst.CSTNode | None:
         """A Binding, the scope of a use, or None when the node is no identifier (attribute name, keyword)."""
         above = self.index.parent(node)
+        kind = type(above)
         if isinstance(above, cst.Attribute):
-            if above.attr is node:
-                return None
-            return self._leftmost(node)
-        if isinstance(above, cst.Arg) and above.keyword is node:
-            return None
+            return None if above.attr is node else self._leftmost(node)
+        if kind in _USING:
+            return self.scope(node)
+        if isinstance(above, cst.Arg):
+            return None if above.keyword is node else self.scope(node)
         if isinstance(above, cst.ImportAlias):
             return self._imported(node, above, whole=True)
         if isinstance(above, (*_FROM_IMPORTS, cst.NameItem, cst.MatchSingleton)):
@@ -182,10 +201,10 @@ class Names:
             return None
         if isinstance(above, cst.AsName):
             return self._named_as(node, above)
-        if isinstance(above, (cst.FunctionDef, cst.ClassDef)) and above.name is node:
-            return Binding(
-                node.value, node, self.scope(above), "def" if isinstance(above, cst.FunctionDef) else "class"
-            )
+        if isinstance(above, cst.FunctionDef) and above.name is node:
+            return Binding(node.value, node, self.scope(above), "def")
+        if isinstance(above, cst.ClassDef) and above.name is node:
+            return Binding(node.value, node, self.scope(above), "class")
         if isinstance(above, cst.Param) and above.name is node:
             return Binding(node.value, node, self.scope(node), "param", above.default)
         if isinstance(above, (cst.MatchAs, cst.MatchStar)) and above.name is node:
@@ -238,16 +257,18 @@ class Names:
         top: cst.CSTNode = node
         path: list[int] = []
         above = self.index.parent(top)
+        starred = False
         while isinstance(above, (cst.Element, cst.StarredElement, cst.Tuple, cst.List)):
             if isinstance(above, (cst.Tuple, cst.List)):
                 path.append(next(i for i, e in enumerate(above.elements) if e is top or e.value is top))
+                starred = starred or any(isinstance(e, cst.StarredElement) for e in above.elements)
             top, above = above, self.index.parent(above)
         scope = self.scope(node)
         name = node.value
         if isinstance(above, cst.AssignTarget):
             statement = self.index.parent(above)
             assert isinstance(statement, cst.Assign)
-            value = _element(statement.value, path[::-1])
+            value = None if starred else _element(statement.value, path[::-1])
             return Binding(name, node, scope, "assign" if value is not None else "other", value)
         if isinstance(above, cst.AnnAssign) and above.target is top:
             return Binding(name, node, scope, "assign" if above.value is not None else "annotation", above.value)
@@ -293,21 +314,31 @@ class Names:
         """What an expression is. A dotted chain ends at a call: `torch.randn(3).cuda` has no origin."""
         known = self._origins.get(id(node))
         if known is None:
-            known = self._origins[id(node)] = self._origin(node, 0)
+            known = self._origins[id(node)] = self._origin(node)
         return known
 
-    def _origin(self, node: cst.CSTNode, hops: int) -> Origin:
-        if isinstance(node, cst.Attribute):
-            base = self._origin(node.value, hops)
+    def _origin(self, node: cst.CSTNode) -> Origin:
+        kind = type(node)
+        if kind is cst.Attribute:
+            base = self.origin(node.value)  # type: ignore[attr-defined]
             if not base.names:
                 return LOCAL if base.local else base
-            return Origin(frozenset(f"{n}.{node.attr.value}" for n in base.names), base.local, base.why)
-        if isinstance(node, cst.Name):
-            return self.origin_of_name(node.value, self.scope(node), hops)
+            attribute = node.attr.value  # type: ignore[attr-defined]
+            return Origin(frozenset(f"{n}.{attribute}" for n in base.names), base.local, base.why)
+        if kind is cst.Name:
+            return self.origin_of_name(node.value, self.scope(node))  # type: ignore[attr-defined]
         return LOCAL
 
-    def origin_of_name(self, name: str, scope: cst.CSTNode, hops: int = 0) -> Origin:
+    def origin_of_name(self, name: str, scope: cst.CSTNode) -> Origin:
         """What an identifier stands for when it is used in a scope."""
+        key = (name, id(scope))
+        known = self._variables.get(key)
+        if known is None:
+            self._variables[key] = LOCAL  # what a variable that is made of itself comes to
+            known = self._variables[key] = self._origin_of_variable(name, scope)
+        return known
+
+    def _origin_of_variable(self, name: str, scope: cst.CSTNode) -> Origin:
         found = self.bindings(name, scope)
         if not found:
             if hasattr(builtins, name):
@@ -323,11 +354,9 @@ class Names:
                 names.add(binding.imported)
             elif binding.kind == "annotation" or _is_none(binding.value):
                 continue  # `x = None` beside an import is the usual guard for an optional package
-            elif binding.kind == "assign" and hops < _MAX_HOPS and isinstance(binding.value, (cst.Name, cst.Attribute)):
-                if any(n is binding.node for n in cst_names(binding.value)):
-                    local = True
-                    continue
-                deeper = self._origin(binding.value, hops + 1)
+            elif binding.kind == "assign" and type(binding.value) in (cst.Name, cst.Attribute):
+                assert binding.value is not None
+                deeper = self.origin(binding.value)
                 names |= deeper.names
                 local |= deeper.local
                 why = why or deeper.why
@@ -372,14 +401,6 @@ def dotted_name(node: cst.CSTNode | None) -> str:
         return ""
     parts.append(node.value)
     return ".".join(reversed(parts))
-
-
-def cst_names(node: cst.CSTNode) -> Iterator[cst.Name]:
-    """The leftmost name of a dotted chain."""
-    while isinstance(node, cst.Attribute):
-        node = node.value
-    if isinstance(node, cst.Name):
-        yield node
 
 
 def _is_none(node: cst.CSTNode | None) -> bool:

@@ -36,11 +36,12 @@ def compiles(text: str) -> SyntaxError | None:
 def parse(source: Source) -> cst.Module:
     """The LibCST module of a file. Raises `Unreadable` with the line that `compile()` names.
 
-    Run inside `on_big_stack`. Python 2 that LibCST accepts by accident (`except E, e:`) is refused here too.
+    Run inside `on_big_stack`. LibCST takes some texts that the running Python refuses: newer syntax, and Python 2 that
+    reads as newer syntax (`except E, e:`). The text after an edit is held to what the text before it was.
     """
     guard_depth(source.text)
     try:
-        module = cst.parse_module(source.text)
+        module = cst.parse_module(source.parsed)
     except (cst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError) as error:
         raise _unreadable(source, error) from None
     except Exception as error:  # the native parser raises its own kinds; one bad file must never stop a run

@@ -83,7 +83,7 @@ class Residue:
         for above in self.cx.index.ancestors(node):
             if isinstance(above, (cst.ImportAlias, cst.ImportFrom, cst.Import, cst.LazyImport, cst.LazyImportFrom)):
                 return above
-            if not isinstance(above, cst.Attribute):
+            if not isinstance(above, (cst.Attribute, cst.AsName)):
                 return None
         return None
 
@@ -287,7 +287,9 @@ def text_role(cx: Context, node: cst.CSTNode) -> str:
             child = above
             continue
         if isinstance(above, cst.DictElement):
-            return "key of a dict" if above.key is child else ""
+            if above.key is child:
+                return "key of a dict"
+            return "help text" if (cx.string(above.key) or "") in _HELP - {"name"} else ""
         if isinstance(above, cst.Index):
             return _key_role(cx, above)
         if isinstance(above, (cst.Element, cst.List, cst.Tuple)):

@@ -48,7 +48,8 @@ class Source:
         try:
             encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         except SyntaxError as error:
-            raise Unreadable(f"encoding: {error}") from None
+            missing = "invalid or missing encoding declaration" in str(error)
+            raise Unreadable("not valid utf-8, and no encoding is declared" if missing else str(error)) from None
         if encoding == "utf-8-sig":
             encoding = "utf-8"
         try:
@@ -82,8 +83,42 @@ class Source:
         return "\t" if match.group().startswith("\t") else match.group()
 
     @cached_property
+    def _left_out(self) -> list[int]:
+        """Offsets of characters that LibCST 1.9 loses: form feeds at the start of a line, blanks on an unended last line.
+
+        Python ignores both, so the parser is given the text without them.
+        """
+        found = (
+            [m.start() for m in re.finditer(r"(?:^|(?<=[\r\n]))\f(?=[^\r\n])", self.text)] if "\f" in self.text else []
+        )
+        tail = re.search(r"(?<=[\r\n])[ \t\f]+\Z", self.text)
+        if tail:
+            found = [at for at in found if at < tail.start()] + list(range(tail.start(), len(self.text)))
+        return found
+
+    @cached_property
+    def parsed(self) -> str:
+        """The text that LibCST is given. `offset` leads from there back to `text`."""
+        gone = self._left_out
+        if not gone:
+            return self.text
+        starts = [0, *(at + 1 for at in gone)]
+        return "".join(self.text[a:b] for a, b in zip(starts, [*gone, len(self.text)]))
+
+    def offset(self, parsed: int) -> int:
+        """Offset in `text` of an offset in `parsed`."""
+        if not self._left_out:
+            return parsed
+        at = parsed
+        for gone in self._left_out:
+            if gone > at:
+                break
+            at += 1
+        return at
+
+    @cached_property
     def _starts(self) -> list[int]:
-        return [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r|\f(?!.)", self.text) if m.group() != "\f")]
+        return [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Line and column (both from 1, columns in characters) of an offset of `text`."""

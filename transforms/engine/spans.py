@@ -6,13 +6,41 @@ by their token index, for 0.3 times, and gives the generated text besides, which
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from itertools import accumulate
 from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState  # not public; LibCST's own providers rest on it
+
+from transforms.engine.source import Source
+
+
+class _Unrecorded:
+    """A context manager that does nothing, for the nodes that nobody asked for: nearly all of them."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class _Recorded:
+    """Notes the tokens that a node writes without its own parentheses, commas and leading lines."""
+
+    def __init__(self, state: _Recorder, node: cst.CSTNode) -> None:
+        self.state = state
+        self.key = id(node)
+
+    def __enter__(self) -> None:
+        self.start = len(self.state.tokens)
+
+    def __exit__(self, *_: object) -> None:
+        self.state.found[self.key] = (self.start, len(self.state.tokens))
+
+
+_UNRECORDED = _Unrecorded()
 
 
 class _Recorder(CodegenState):
@@ -33,27 +61,27 @@ class _Recorder(CodegenState):
             start = self.open.pop()
             self.found.setdefault(id(node), (start, len(self.tokens)))
 
-    @contextmanager
-    def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> Iterator[None]:
-        """LibCST's hook for the node without its own parentheses, commas and leading lines."""
-        if id(node) not in self.wanted:
-            yield
-            return
-        start = len(self.tokens)
-        yield
-        self.found[id(node)] = (start, len(self.tokens))
+    def record_syntactic_position(self, node: cst.CSTNode, **_: Any) -> Any:
+        """LibCST's hook around a node's own tokens. A plain object, as a generator here would cost a third of the pass."""
+        return _Recorded(self, node) if id(node) in self.wanted else _UNRECORDED
 
 
 class Spans:
     """Half-open character ranges of nodes in the text of their module."""
 
-    def __init__(self, module: cst.Module, wanted: Iterable[cst.CSTNode]) -> None:
+    def __init__(self, module: cst.Module, wanted: Iterable[cst.CSTNode], source: Source) -> None:
         state = _Recorder(module, {id(node) for node in wanted})
         module._codegen(state)
         offsets = [0, *accumulate(map(len, state.tokens))]
         self.text = "".join(state.tokens)
         last = len(offsets) - 1
-        self._at = {key: (offsets[min(a, last)], offsets[min(b, last)]) for key, (a, b) in state.found.items()}
+        found = {key: (offsets[min(a, last)], offsets[min(b, last)]) for key, (a, b) in state.found.items()}
+        if source.parsed is not source.text:
+            found = {
+                key: (source.offset(a), source.offset(b - 1) + 1 if b > a else source.offset(b))
+                for key, (a, b) in found.items()
+            }
+        self._at = found
 
     def of(self, node: cst.CSTNode) -> tuple[int, int]:
         """Start and end of a node that was wanted, without its own parentheses."""

@@ -1,0 +1,183 @@
+"""TN112: streams and events."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import migrate
+from transforms.tables.cuda_streams import STREAM_API, STREAM_MISSING
+
+HEAD = "import torch\n\n\n"
+
+
+def inside(*lines: str) -> str:
+    """A function with some lines."""
+    return HEAD + "def f(x, s, n: int):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+@pytest.mark.parametrize("row", STREAM_API, ids=lambda r: r.name)
+def test_functions(row) -> None:
+    assert migrate(inside(f"return {row.name}(s)")).text == inside(f"return {row.new}(s)")
+
+
+@pytest.mark.parametrize("row", STREAM_MISSING, ids=lambda r: r.name)
+def test_missing(row) -> None:
+    assert migrate(inside(f"return {row.name}(s)")).one("TN112")["severity"] == "error"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        pytest.param("torch.cuda.Stream()", "torch.neuron.Stream()", id="stream"),
+        pytest.param("torch.cuda.Stream(n)", "torch.neuron.Stream(device=n)", id="position-becomes-keyword"),
+        pytest.param("torch.cuda.Stream(n, -1)", "torch.neuron.Stream(device=n, priority=-1)", id="two-positions"),
+        pytest.param("torch.cuda.Stream(priority=-1)", "torch.neuron.Stream(priority=-1)", id="keyword-stays"),
+        pytest.param("torch.cuda.Event(True)", "torch.neuron.Event(enable_timing=True)", id="event-position"),
+        pytest.param("torch.cuda.Event(interprocess=False)", "torch.neuron.Event()", id="default-that-neuron-lacks"),
+        pytest.param("[torch.cuda.Event() for _ in x]", "[torch.neuron.Event() for _ in x]", id="comprehension"),
+        pytest.param("partial(torch.cuda.stream, s)", "partial(torch.neuron.stream, s)", id="function-as-a-value"),
+        pytest.param("isinstance(s, torch.cuda.Stream)", "isinstance(s, torch.Stream)", id="isinstance"),
+        pytest.param(
+            "isinstance(s, (int, torch.cuda.Event))", "isinstance(s, (int, torch.Event))", id="isinstance-tuple"
+        ),
+        pytest.param("x or torch.cuda.Stream", "x or torch.neuron.Stream", id="class-as-a-factory"),
+    ],
+)
+def test_classes(before: str, after: str) -> None:
+    outcome = migrate(inside(f"return {before}"))
+    assert outcome.text == inside(f"return {after}")
+    assert outcome.one("TN112")["safety"] == "review"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        pytest.param("def g(s: torch.cuda.Stream): ...", "def g(s: torch.Stream): ...", id="parameter"),
+        pytest.param("def g() -> torch.cuda.Event | None: ...", "def g() -> torch.Event | None: ...", id="result"),
+        pytest.param('def g(s: "torch.cuda.Stream"): ...', 'def g(s: "torch.Stream"): ...', id="text"),
+        pytest.param("x: list[torch.cuda.Event] = []", "x: list[torch.Event] = []", id="variable"),
+        pytest.param("Lane = torch.cuda.Stream | None", "Lane = torch.Stream | None", id="union-alias"),
+    ],
+)
+def test_types(before: str, after: str) -> None:
+    assert migrate(HEAD + before + "\n").text == HEAD + after + "\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("class Lane(torch.cuda.Stream): ...", id="base-class"),
+        pytest.param("return torch.cuda.Event(interprocess=True)", id="argument-that-neuron-lacks"),
+        pytest.param("return torch.cuda.Stream(**x)", id="unpacked"),
+        pytest.param("return torch.cuda.Stream.priority_range()", id="method-of-the-class"),
+        pytest.param("torch.cuda.current_stream = x", id="replaced"),
+        pytest.param("x.record_stream(s); s.wait_stream(s)", id="methods-that-neuron-has"),
+        pytest.param("class Stream: ...", id="own-class"),
+        pytest.param("return torch.neuron.Stream(device=n)", id="already-migrated"),
+        pytest.param("return torch.Stream(device=n)", id="any-device"),
+        pytest.param("return s.elapsed_time(x)", id="events-of-unknown-origin"),
+    ],
+)
+def test_left_alone(line: str) -> None:
+    assert migrate(inside(line)).text == inside(line)
+
+
+def test_pointers_are_errors_where_the_stream_is_known() -> None:
+    outcome = migrate(inside("return torch.cuda.current_stream().cuda_stream, s.cuda_stream"))
+    assert [f["severity"] for f in outcome.findings if f["safety"] == "manual"] == ["error", "warning"]
+
+
+EVENTS = ("a = torch.cuda.Event(enable_timing=True)", "b = torch.cuda.Event(enable_timing=True)")
+KEPT = tuple(e.replace("cuda", "neuron") for e in EVENTS)
+
+
+def clocked(*lines: str) -> str:
+    """A function that measures with the clock of the host."""
+    return "import time\n" + inside(*lines)
+
+
+@pytest.mark.parametrize(
+    "lines, expected",
+    [
+        pytest.param(
+            (*EVENTS, "a.record()", "x()", "b.record()", "b.synchronize()", "return a.elapsed_time(b)"),
+            (
+                "torch.neuron.synchronize()",
+                "a = time.perf_counter()",
+                "x()",
+                "torch.neuron.synchronize()",
+                "b = time.perf_counter()",
+                "return (b - a) * 1000.0",
+            ),
+            id="plain",
+        ),
+        pytest.param(
+            (*EVENTS, "a.record()", "x()", "b.record()", "x()", "b.synchronize()", "return a.elapsed_time(b) / 1e3"),
+            (
+                "torch.neuron.synchronize()",
+                "a = time.perf_counter()",
+                "x()",
+                "torch.neuron.synchronize()",
+                "b = time.perf_counter()",
+                "x()",
+                "torch.neuron.synchronize()",
+                "return b - a",
+            ),
+            id="seconds-and-a-wait-later",
+        ),
+        pytest.param(
+            (*EVENTS, "if n:", "    a.record()", "x()", "b.record()", "y = n * a.elapsed_time(b)"),
+            (
+                "if n:",
+                "    torch.neuron.synchronize()",
+                "    a = time.perf_counter()",
+                "x()",
+                "torch.neuron.synchronize()",
+                "b = time.perf_counter()",
+                "y = n * ((b - a) * 1000.0)",
+            ),
+            id="under-a-condition",
+        ),
+    ],
+)
+def test_local_timing(lines: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    outcome = migrate(inside(*lines))
+    assert outcome.text == clocked(*expected)
+    assert not [f for f in outcome.findings if f["after"]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(
+            (*EVENTS, "a.record()", "b.record()", "x.append(b)", "return a.elapsed_time(b)"), id="an-event-is-handed-on"
+        ),
+        pytest.param((*EVENTS, "a.record(s)", "b.record()", "return a.elapsed_time(b)"), id="recorded-on-a-stream"),
+        pytest.param(
+            (*EVENTS, "s.wait_event(a)", "a.record()", "b.record()", "return a.elapsed_time(b)"), id="waited-for"
+        ),
+        pytest.param((*EVENTS, "a.record()", "return a.elapsed_time(b)"), id="never-recorded"),
+        pytest.param((*EVENTS, "a.record()", "b.record()", "return a.query() or a.elapsed_time(b)"), id="asked-for"),
+        pytest.param((EVENTS[0], "a.record()", "s.record()", "return a.elapsed_time(s)"), id="one-from-elsewhere"),
+        pytest.param(
+            (*EVENTS, "time = n", "a.record()", "b.record()", "return a.elapsed_time(b) + time"), id="time-is-taken"
+        ),
+        pytest.param((*EVENTS, "a.record()", "b.record()", "return lambda: a.elapsed_time(b)"), id="read-elsewhere"),
+    ],
+)
+def test_timing_that_is_not_local_keeps_its_events_and_is_reported(lines: tuple[str, ...]) -> None:
+    outcome = migrate(inside(*lines))
+    assert outcome.text == inside(*lines).replace("torch.cuda.Event", "torch.neuron.Event")
+    assert [f["severity"] for f in outcome.findings if f["safety"] == "manual"] == ["warning"]
+
+
+def test_imported_event() -> None:
+    source = (
+        "import time\nfrom torch.cuda import Event\n\n\ndef f():\n    e = Event()\n    e.record()\n"
+        "    return time.time()\n"
+    )
+    expected = (
+        "import time\nimport torch\n\n\ndef f():\n    e = torch.neuron.Event()\n    e.record()\n"
+        "    return time.time()\n"
+    )
+    assert migrate(source).text == expected

@@ -1,0 +1,70 @@
+"""TN405 to TN416: what is only said. Each case: code, and the severities of the rule's findings on it."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import migrate
+
+D = "import torch\nimport torch.distributed as dist\n"
+
+CASES = [
+    ("TN406", "import torch.nn as nn\nm = nn.DataParallel(m)\n", ["error"], "wrapper"),
+    ("TN406", "import torch.nn as nn\nok = isinstance(m, nn.DataParallel)\n", [], "type test"),
+    ("TN406", "from mine import DataParallel\nm = DataParallel(m)\n", [], "another package"),
+    ("TN406", "import torch.nn as nn\ndef f(m: nn.DataParallel):\n    pass\n", [], "annotation"),
+    ("TN407", D + "dist.barrier(dist.new_group([0]))\n", ["error"], "a group built here"),
+    ("TN407", D + "def f(group):\n    dist.barrier(group)\n", ["warning"], "a group from elsewhere"),
+    ("TN407", D + "dist.barrier(dist.new_group([0], backend='gloo'))\n", [], "gloo"),
+    ("TN407", D + "g = None\ndist.barrier(g)\n", [], "None"),
+    ("TN407", D + "dist.barrier(dist.group.WORLD)\n", [], "the default group by name"),
+    ("TN407", D + "def f(pool):\n    pool.barrier(1)\n", [], "another object"),
+    ("TN408", D + "dist.all_gather_object(a, b)\n", ["warning"], "objects"),
+    ("TN408", D + "dist.all_gather_object(a, b, dist.new_group(backend='gloo'))\n", [], "objects over gloo"),
+    ("TN408", D + "dist.all_gather(a, b)\n", [], "tensors"),
+    ("TN409", "import os\nv = os.getenv('NCCL_DEBUG')\n", ["warning"], "read"),
+    ("TN409", "import os\nNCCL_DEBUG = os.getenv('FI_PROVIDER')\n", [], "EFA"),
+    ("TN410", "import torch.multiprocessing as mp\nmp.set_start_method('fork')\n", ["warning"], "fork"),
+    ("TN410", "import torch.multiprocessing as mp\nmp.set_start_method('spawn')\n", [], "spawn"),
+    ("TN410", "def f(git):\n    git.get_context('fork')\n", [], "another object"),
+    ("TN411", "import torch.multiprocessing as mp\nmp.spawn(f, nprocs=2)\n", ["warning"], "mp.spawn"),
+    ("TN411", "import subprocess\nsubprocess.check_output(['nvidia-smi'])\n", ["error"], "nvidia-smi"),
+    ("TN411", "import os\nos.system('nvidia-smi')\n", ["warning"], "a shell that nobody checks"),
+    ("TN411", "print('run nvidia-smi')\n", [], "text"),
+    (
+        "TN413",
+        D + "m = dist.init_device_mesh('neuron', (2, 4), mesh_dim_names=('tp', 'dp'))\n",
+        ["warning"],
+        "tp outside",
+    ),
+    ("TN413", D + "m = dist.init_device_mesh('neuron', (2, 4), mesh_dim_names=('dp', 'tp'))\n", [], "tp inside"),
+    ("TN414", D + "dist.all_to_all_single(o, i, [1, 2], [2, 1])\n", ["error", "error"], "sizes"),
+    ("TN414", D + "def f(s=None):\n    dist.all_to_all_single(o, i, s)\n", ["warning"], "sizes that may be None"),
+    ("TN414", D + "dist.all_to_all_single(o, i)\n", [], "even"),
+    ("TN416", D + "dist.monitored_barrier()\n", ["warning"], "barrier of gloo"),
+    ("TN416", D + "dist.monitored_barrier(dist.new_group(backend='gloo'))\n", [], "on gloo"),
+    ("TN416", D + "with dist._coalescing_manager(device=d):\n    pass\n", ["error"], "coalescing"),
+    ("TN416", "import torch.distributed.rpc as rpc\nrpc.init_rpc('w')\n", ["warning"], "RPC"),
+    ("TN416", "def f(rpc):\n    rpc.init_rpc('w')\n", [], "another object"),
+    ("TN415", "def f(model, hook):\n    model.register_comm_hook(None, hook)\n", ["error"], "hook"),
+    ("TN415", "def f(model, hook):\n    model.register_forward_hook(hook)\n", [], "another hook"),
+]
+
+
+@pytest.mark.parametrize(("rule", "text", "severities", "why"), CASES, ids=[f"{c[0]}-{c[3]}" for c in CASES])
+def test_reports(rule: str, text: str, severities: list[str], why: str) -> None:
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert [f["severity"] for f in outcome.findings if f["rule"] == rule and f["safety"] == "manual"] == severities
+
+
+def test_settings_of_nccl_go_on_request_only() -> None:
+    text = 'import os\n\nos.environ["NCCL_DEBUG"] = "INFO"\nprint(1)\n'
+    assert migrate(text).text == text
+    assert migrate(text, "offer").text == "import os\n\nprint(1)\n"
+
+
+def test_advice_comes_once_per_file() -> None:
+    outcome = migrate(D + "a = dist.new_group([0])\nb = dist.new_group([1])\n")
+    assert outcome.lines("TN412") == [3]
+    assert outcome.one("TN412")["safety"] == "note"

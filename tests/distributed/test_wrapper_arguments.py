@@ -1,0 +1,76 @@
+"""TN403 and TN404: arguments that are dropped, and calls that only look alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import migrate
+
+DDP = "from torch.nn.parallel import DistributedDataParallel as DDP\n\n\n"
+DIST = "import torch\nimport torch.distributed as dist\n\n\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("DDP(m, device_ids=[r])", "DDP(m)", id="keyword"),
+        pytest.param("DDP(m, [r], r, 0, False)", "DDP(m, None, None, 0, False)", id="positional with more behind"),
+        pytest.param("DDP(m, output_device=r)", "DDP(m)", id="output_device alone"),
+        pytest.param("DDP(module=m, device_ids=ids or None)", "DDP(module=m)", id="computed ids"),
+        pytest.param(
+            "DDP(\n    m,\n    device_ids=[r],  # mine\n)", "DDP(\n    m,\n    # mine\n)", id="a comment stays"
+        ),
+    ],
+)
+def test_ddp(before: str, after: str) -> None:
+    outcome = migrate(DDP + f"def f(m, r, ids):\n    return {before}\n".replace("\n    m", "\n        m"))
+    wanted = DDP + f"def f(m, r, ids):\n    return {after}\n".replace("\n    m", "\n        m")
+    assert outcome.text == wanted
+    assert {f["safety"] for f in outcome.findings} == {"review"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("x = DDP(m)", id="no ids"),
+        pytest.param("x = DDP(m, device_ids=None)", id="None"),
+        pytest.param("x = DDP(m, device_ids=[0, 1])", id="several ids: manual"),
+        pytest.param("x = isinstance(m, DDP)", id="type test"),
+        pytest.param("class DDP:\n    pass\n\n\nx = DDP(m, device_ids=[0])", id="own class"),
+        pytest.param("from apex.parallel import DistributedDataParallel as D\n\nx = D(m, device_ids=[0])", id="apex"),
+        pytest.param("def g(DDP):\n    return DDP(m, device_ids=[0])", id="parameter"),
+    ],
+)
+def test_ddp_left_alone(body: str) -> None:
+    text = DDP + "m = None\n" + body + "\n"
+    assert migrate(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param('"neuron", device_id=r', '"neuron"', id="rank"),
+        pytest.param('"neuron", device_id=torch.device("cuda", r)', '"neuron"', id="a cuda device"),
+        pytest.param('"neuron", device_id=torch.device("neuron", r)', None, id="a neuron device stays"),
+        pytest.param('"neuron", device_id=None', None, id="None stays"),
+        pytest.param('"gloo", device_id=r', None, id="gloo"),
+        pytest.param('"neuron", pg_options=options', '"neuron"', id="options"),
+        pytest.param('"neuron", init_method="env://", world_size=2, rank=r, timeout=t', None, id="the rest stays"),
+    ],
+)
+def test_init_arguments(before: str, after: str | None) -> None:
+    def text(arguments: str) -> str:
+        return DIST + f"def f(r, t, options):\n    dist.init_process_group({arguments})\n"
+
+    assert migrate(text(before)).text == text(before if after is None else after)
+
+
+def test_a_dropped_argument_takes_its_sites_along() -> None:
+    """Nothing inside the argument stays open, and no second round is needed."""
+    outcome = migrate(
+        DIST + 'dist.init_process_group("nccl", device_id=torch.device(f"cuda:{torch.cuda.current_device()}"))\n'
+    )
+    assert outcome.text == DIST + 'dist.init_process_group("neuron")\n'
+    assert not any(f["after"] for f in outcome.findings)
+    assert outcome.result.runnable is False  # `check` does not write; nothing is manual
+    assert not [f for f in outcome.findings if f["safety"] == "manual"]

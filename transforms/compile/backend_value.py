@@ -1,0 +1,175 @@
+"""The value of `backend`: a literal, or something that this file knows."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transforms.engine.changes import Change, Replace
+from transforms.engine.context import Context
+from transforms.engine.model import ERROR, WARNING, Safety
+from transforms.flow.places import option_destination
+from transforms.tables.compile import BACKENDS_KEPT, BACKENDS_REPLACED, COMPILE_NAMES, OPTIMIZE_NAMES
+
+
+class BackendValue:
+    """What becomes of the backend of one call.
+
+    `kept`: a backend for debugging, which stays. `why`: why it can't be edited. Otherwise `changes` make it neuron
+    (none when it is so already), `safety` and `evidence` say how sure that is.
+    """
+
+    def __init__(self, value: cst.BaseExpression, call: cst.Call, cx: Context) -> None:
+        self.cx = cx
+        self.call = call
+        self.kept = ""
+        self.why = ""
+        self.severity = ERROR
+        self.old = f"backend {cx.code(value)}"
+        self.changes: list[Change] = []
+        self.safety = Safety.SAFE
+        self.evidence: list[tuple[cst.CSTNode, str]] = []
+        self._look(value)
+
+    def _look(self, value: cst.BaseExpression) -> None:
+        if isinstance(value, (cst.SimpleString, cst.ConcatenatedString)):
+            self._literal(value)
+        elif isinstance(value, cst.IfExp) and self._arms(value):
+            self._conditional(value)
+        elif isinstance(value, cst.Name):
+            self._name(value)
+        elif isinstance(value, cst.Attribute) and not self.cx.origin(value).names:
+            self._option(value)
+        elif isinstance(value, (cst.Lambda, cst.Attribute)):
+            self._unknown("a function is the backend: what it makes of the graph does not run on Trainium", WARNING)
+        else:
+            self._unknown()
+
+    def _unknown(self, why: str = "", severity: str = ERROR) -> None:
+        self.why = why or 'the backend is not a literal here: it has to be "neuron" on Trainium'
+        self.severity = severity
+
+    def _literal(self, node: cst.BaseExpression) -> None:
+        name = self.cx.string(node)
+        if name == "neuron":
+            return
+        if name in BACKENDS_KEPT:
+            self.kept = f'"{name}"'
+        elif name in BACKENDS_REPLACED:
+            self.changes.append(Replace(node, neuron(node, self.cx)))
+        else:
+            self._unknown(f'the backend {self.cx.code(node)} is not known: it has to be "neuron" on Trainium', WARNING)
+
+    # conditionals -----------------------------------------------------------------------------------------------
+
+    def _arms(self, node: cst.BaseExpression) -> list[cst.BaseExpression]:
+        """The literals that a conditional chooses from, none when one of them is something else."""
+        if isinstance(node, cst.IfExp):
+            left, right = self._arms(node.body), self._arms(node.orelse)
+            return [*left, *right] if left and right else []
+        known = self.cx.string(node) in BACKENDS_REPLACED | BACKENDS_KEPT | {"neuron"}
+        return [node] if known or (isinstance(node, cst.Name) and node.value == "None") else []
+
+    def _conditional(self, node: cst.IfExp) -> None:
+        for arm in self._arms(node):
+            if self.cx.string(arm) not in BACKENDS_KEPT | {"neuron"}:
+                self.changes.append(Replace(arm, neuron(arm, self.cx)))
+
+    # names ------------------------------------------------------------------------------------------------------
+
+    def _name(self, name: cst.Name) -> None:
+        names = self.cx.names
+        found = names.bindings(name.value, names.scope(name))
+        if self.cx.origin(name).names or any(b.kind in ("def", "class", "import") for b in found):
+            self._unknown("a function is the backend: what it makes of the graph does not run on Trainium", WARNING)
+            return
+        if len(found) != 1 or found[0].value is None or found[0].kind not in ("assign", "param"):
+            self._unknown()
+            return
+        binding, value = found[0], found[0].value
+        arms = self._arms(value)
+        if isinstance(value, cst.Lambda):
+            self._unknown("a function is the backend: what it makes of the graph does not run on Trainium", WARNING)
+        elif not arms:
+            self._unknown()
+        elif not self._only_backend(name.value, binding.scope):
+            self._at_call(name, arms, parameter=binding.kind == "param")
+        else:
+            texts = {self.cx.string(arm) for arm in arms}
+            if texts <= BACKENDS_KEPT:
+                self.kept = self.cx.code(value)
+                return
+            self.old = f"{name.value} = {self.cx.code(value)}"
+            for arm in arms:
+                if self.cx.string(arm) not in BACKENDS_KEPT | {"neuron"}:
+                    self.changes.append(Replace(arm, neuron(arm, self.cx)))
+            if binding.kind == "param":
+                self.safety = Safety.REVIEW
+                self.evidence.append((binding.node, "a default value: callers may pass another backend"))
+
+    def _at_call(self, name: cst.Name, arms: list[cst.BaseExpression], parameter: bool) -> None:
+        """A variable that says the backend and is used for other things too: it stays, and the call names neuron."""
+        texts = {self.cx.string(arm) for arm in arms}
+        if parameter or not texts.isdisjoint(BACKENDS_KEPT | {"neuron"}):
+            self._unknown(f'{name.value} has other uses: set it to "neuron" where that is right for all of them')
+            return
+        self.changes.append(Replace(name, self.cx.literal("neuron", name)))
+        self.safety = Safety.REVIEW
+        self.evidence.append((name, f"{name.value} has other uses and keeps its value"))
+
+    def _only_backend(self, name: str, scope: cst.CSTNode) -> bool:
+        """Whether all uses of a variable are backends of torch.compile, in this file."""
+        if isinstance(scope, cst.ClassDef) or (isinstance(scope, cst.Module) and self.cx.facts.importers.get(name)):
+            return False
+        return all(self._is_backend(use) for use in self.cx.names.uses(name, scope))
+
+    def _is_backend(self, use: cst.Name) -> bool:
+        arg = self.cx.parent(use)
+        call = self.cx.parent(arg) if arg is not None else None
+        if not isinstance(arg, cst.Arg) or not isinstance(call, cst.Call):
+            return False
+        names = self.cx.origin(call.func).names
+        keyword = arg.keyword.value if arg.keyword is not None else ""
+        if call is self.call:
+            return keyword == "backend" or not keyword
+        return keyword == "backend" and bool(names & (COMPILE_NAMES | OPTIMIZE_NAMES))
+
+    # options of the command line --------------------------------------------------------------------------------
+
+    def _option(self, value: cst.Attribute) -> None:
+        """`args.backend`, where argparse in this file says what it is when nothing is given."""
+        for call in self.cx.index.nodes(cst.Call):
+            if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "add_argument":
+                continue
+            if option_destination(self.cx, call) != value.attr.value:
+                continue
+            if self.cx.argument(call, "choices") is not None:
+                self._unknown('the backend is an option with fixed choices: add "neuron" to them and pass it')
+                self.evidence.append((call, "the option"))
+                return
+            self._defaults(call, value)
+            return
+        self._unknown()
+
+    def _defaults(self, option: cst.Call, value: cst.Attribute) -> None:
+        for name in ("default", "const"):
+            arg = self.cx.argument(option, name)
+            if arg is not None and self.cx.string(arg.value) in BACKENDS_REPLACED:
+                self.changes.append(Replace(arg.value, neuron(arg.value, self.cx)))
+        settled = any(
+            arg is not None and self.cx.string(arg.value) == "neuron"
+            for arg in (self.cx.argument(option, "default"), self.cx.argument(option, "const"))
+        )
+        if self.changes:
+            self.old = f"the default of {value.attr.value}"
+            self.safety = Safety.REVIEW
+            self.evidence.append((option, "the option: a command line may still name another backend"))
+        elif not settled:
+            self._unknown(f"the backend comes from the command line: pass neuron for {value.attr.value}")
+            self.evidence.append((option, "the option"))
+
+
+def neuron(old: cst.CSTNode, cx: Context) -> str:
+    """The literal that takes the place of another one, in its quotes."""
+    if isinstance(old, cst.SimpleString) and len(old.quote) == 1:
+        return f"{old.quote}neuron{old.quote}"
+    return cx.literal("neuron", old)

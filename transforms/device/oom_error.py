@@ -1,0 +1,85 @@
+"""TN114: running out of memory."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from transforms.engine.changes import StringPart
+from transforms.engine.context import Context
+from transforms.engine.model import Rule, Safety
+from transforms.engine.transform import Transform
+from transforms.flow.renames import rename
+from transforms.tables.rows import LOW, Row
+
+OOM_ERROR = Rule(
+    code="TN114",
+    name="oom-error",
+    summary="The error of a device that is out of memory: its class and its message",
+    best=Safety.REVIEW,
+    argument=(
+        "torch.cuda.OutOfMemoryError is torch.OutOfMemoryError, so the new name is the same class; that the neuron "
+        "allocator "
+        "raises it is not documented."
+    ),
+    source=(
+        "torch 2.13: the CUDA name is an alias; torch-neuronx sources of April 2026, which raise RuntimeError in places"
+    ),
+    why="A handler that looks for CUDA's words never runs on Trainium.",
+    silent="Texts that are not compared with an error.",
+    examples=(
+        (
+            "import torch\n\n\ndef f(g):\n    try:\n        g()\n    except torch.cuda.OutOfMemoryError:\n"
+            "        return 1\n",
+            "import torch\n\n\ndef f(g):\n    try:\n        g()\n    except torch.OutOfMemoryError:\n"
+            "        return 1\n",
+        ),
+        (
+            'def f(e):\n    return "CUDA out of memory" in str(e)\n',
+            'def f(e):\n    return "out of memory" in str(e)\n',
+        ),
+    ),
+)
+_ROW = Row(
+    "torch.cuda.OutOfMemoryError",
+    "torch.OutOfMemoryError",
+    LOW,
+    "the same class; not documented that the neuron allocator raises it",
+    starts=False,
+)
+_MESSAGE = re.compile(r"cuda(?: error:)? out of memory\.?\s*", re.I)
+
+
+class OomError(Transform):
+    """Renames the class and makes message tests independent of CUDA."""
+
+    rules = (OOM_ERROR,)
+    triggers = (b"OutOfMemory", b"out of memory")
+    nodes = (cst.Module,)
+
+    def check(self, node: cst.CSTNode, cx: Context) -> None:
+        """Look at every use and every test of a message in a file."""
+        for use in cx.uses.of(_ROW.name):
+            rename(cx, use, _ROW)
+        for string in cx.index.nodes(cst.SimpleString):
+            text = cx.string(string)
+            if text is not None and "out of memory" in text.lower():
+                self._message(string, text, cx)
+
+    def _message(self, string: cst.SimpleString, text: str, cx: Context) -> None:
+        comparison = cx.parent(string)
+        if not isinstance(comparison, cst.Comparison) or comparison.left is not string:
+            return
+        if not all(isinstance(c.operator, (cst.In, cst.NotIn)) for c in comparison.comparisons):
+            return
+        evidence = [(string, "what the neuron runtime writes when memory runs out is not documented")]
+        if _MESSAGE.fullmatch(text) and string.value[1:-1] == text:
+            new = "out of memory" if text != text.upper() else "OUT OF MEMORY"
+            fix = cx.fix("the test does not ask for CUDA", StringPart(string, 1, text, new))
+            cx.report(string, "the message on Trainium does not name CUDA", Safety.REVIEW, fix=fix, evidence=evidence)
+        elif "cuda" in text.lower():
+            cx.report(string, "the message on Trainium does not name CUDA", Safety.MANUAL, evidence=evidence)
+        else:
+            message = "a test of the message of an error: see what the neuron runtime writes"
+            cx.report(string, message, Safety.NOTE, evidence=evidence)

@@ -1,0 +1,63 @@
+"""TN119: pinned memory."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transforms.engine.context import Context
+from transforms.engine.model import Rule, Safety
+from transforms.engine.transform import Transform
+
+PINNED_MEMORY = Rule(
+    code="TN119",
+    name="pinned-memory",
+    summary="The device for which memory is pinned: the argument goes, the flag stays",
+    best=Safety.SAFE,
+    argument="torch pins for the accelerator of the process when nothing else is said, and the argument is deprecated.",
+    source="torch 2.13: DataLoader, Tensor.pin_memory; torch-neuronx sources: pinning is a no-op there",
+    why='`pin_memory_device="cuda"` asks for CUDA\'s allocator, which a wheel without CUDA does not have.',
+    silent="`pin_memory=True` and `.pin_memory()`, which are harmless.",
+    examples=(
+        (
+            "from torch.utils.data import DataLoader\n\n\ndef f(d):\n"
+            '    return DataLoader(d, pin_memory=True, pin_memory_device="cuda")\n',
+            "from torch.utils.data import DataLoader\n\n\ndef f(d):\n    return DataLoader(d, pin_memory=True)\n",
+        ),
+    ),
+)
+_LOADERS = frozenset(
+    [
+        "torch.utils.data.DataLoader",
+        "torch.utils.data.dataloader.DataLoader",
+        "torchdata.stateful_dataloader.StatefulDataLoader",
+    ]
+)
+
+
+class PinnedMemory(Transform):
+    """Drops the device of pinned memory."""
+
+    rules = (PINNED_MEMORY,)
+    triggers = (b"pin_memory",)
+    nodes = (cst.Call,)
+
+    def check(self, node: cst.CSTNode, cx: Context) -> None:
+        """Look at one call."""
+        assert isinstance(node, cst.Call)
+        origin = cx.origin(node.func)
+        if origin.names & _LOADERS:
+            arg = cx.argument(node, "pin_memory_device")
+            level = Safety.REVIEW if origin.ambiguous else Safety.SAFE
+        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "pin_memory" and not origin.names:
+            arg = cx.argument(node, "device", 0)
+            level = Safety.REVIEW
+        else:
+            return
+        text = cx.string(arg.value) if arg is not None else None
+        if arg is None or (text is not None and not text.startswith("cuda")):
+            return
+        if text is None and not isinstance(arg.value, (cst.Name, cst.Attribute)):
+            return
+        fix = cx.fix("memory is pinned for the accelerator of the process", cx.arguments(node).drop(arg))
+        site = arg if arg.keyword is not None else arg.value
+        cx.report(site, "the device of pinned memory is the accelerator of the process", level, fix=fix)

@@ -1,0 +1,107 @@
+"""TN404: the device arguments of DistributedDataParallel."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from transforms.engine.arguments import Arguments, unpacks
+from transforms.engine.context import Context
+from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.transform import Transform
+from transforms.flow.groups import portable
+from transforms.tables.distributed import DDP
+
+DDP_ARGUMENTS = Rule(
+    code="TN404",
+    name="ddp-arguments",
+    summary="`device_ids` and `output_device` of DistributedDataParallel are dropped",
+    best=Safety.REVIEW,
+    argument=(
+        "Each process owns one device, so naming it says nothing. It is not safe because device_ids also makes "
+        "the wrapper "
+        "move its inputs to that device: an input that is still on the CPU must be moved by the program."
+    ),
+    source=(
+        "torch 2.13 DistributedDataParallel (device_ids, _pre_forward); TorchNeuron documentation 2.33, DDP examples"
+    ),
+    why="The ids are CUDA indices; on Trainium a rank may only name its own index, and the documented form names none.",
+    silent="Wrappers of other packages with the same name, `device_ids=None`, and code on torch.accelerator.",
+    examples=(
+        (
+            "from torch.nn.parallel import DistributedDataParallel as DDP\n\n\ndef wrap(model, rank):\n"
+            "    return DDP(model, device_ids=[rank], output_device=rank)\n",
+            "from torch.nn.parallel import DistributedDataParallel as DDP\n\n\ndef wrap(model, rank):\n    "
+            "return DDP(model)\n",
+        ),
+    ),
+)
+_PARAMETERS = ("module", "device_ids", "output_device")
+_MOVES = "device_ids also moved the inputs to the device: they must be there when the model is called"
+
+
+class DdpArguments(Transform):
+    """Drops both arguments in one fix."""
+
+    rules = (DDP_ARGUMENTS,)
+    triggers = (b"DistributedDataParallel",)
+    nodes = (cst.Call,)
+
+    def check(self, node: cst.CSTNode, cx: Context) -> None:
+        """Look at one call of the class, or of functools.partial with it."""
+        assert isinstance(node, cst.Call)
+        origin = cx.origin(node.func)
+        if origin.names & DDP and not portable(cx):
+            self._wrapped(node, node.func, 0, cx)
+        elif origin.name == "functools.partial" and node.args and cx.origin(node.args[0].value).names & DDP:
+            self._wrapped(node, node.args[0].value, 1, cx)
+
+    def _wrapped(self, call: cst.Call, named: cst.CSTNode, skipped: int, cx: Context) -> None:
+        found = [cx.argument(call, p, i + skipped) for i, p in enumerate(_PARAMETERS)][1:]
+        ids, output = (a if a is not None and not _is_none(a.value) else None for a in found)
+        if ids is not None and _count(ids.value) > 1:
+            message = "several device_ids: a process owns one device, so this needs one process per device"
+            cx.report(ids, message, Safety.MANUAL)
+            return
+        origin = cx.origin(named)
+        if (ids is not None or output is not None) and (origin.local or len(origin.names) > 1):
+            message = f"{cx.code(named)} may be torch's, which needs no device_ids and output_device, or another class"
+            cx.report(named, message, Safety.MANUAL, severity=WARNING)
+            return
+        if ids is not None or output is not None:
+            change = self._dropped(call, ids, output, cx)
+            fix = cx.fix("the wrapper uses the device of its process", change)
+            if ids is not None:
+                cx.report(ids, _MOVES, Safety.REVIEW, fix=fix, evidence=[(named, "torch's DistributedDataParallel")])
+            if output is not None:
+                cx.report(output, "output_device is dropped with device_ids", Safety.REVIEW, fix=fix)
+        elif unpacks(call) and self._somewhere(cx):
+            message = "arguments are unpacked into DistributedDataParallel: device_ids must not be among them"
+            cx.report(named, message, Safety.MANUAL, severity=WARNING)
+
+    def _somewhere(self, cx: Context) -> bool:
+        """Whether the file makes a dict that has the argument."""
+        if any(cx.string(s) == "device_ids" for s in cx.index.nodes(cst.SimpleString)):
+            return True
+        calls = [c for c in cx.index.nodes(cst.Call) if cx.origin(c.func).name == "builtins.dict"]
+        return any(cx.argument(c, "device_ids") is not None for c in calls)
+
+    def _dropped(self, call: cst.Call, ids: cst.Arg | None, output: cst.Arg | None, cx: Context) -> Arguments:
+        change = cx.arguments(call)
+        gone = [a for a in (ids, output) if a is not None]
+        for arg in gone:
+            place = next(i for i, a in enumerate(call.args) if a is arg)
+            behind = [a for a in call.args[place + 1 :] if a.keyword is None and not any(a is g for g in gone)]
+            if arg.keyword is None and behind:
+                change.value(arg, "None")
+            else:
+                change.drop(arg)
+        return change
+
+
+def _count(value: cst.BaseExpression) -> int:
+    """How many ids a display names; 1 where it can't be told."""
+    return len(value.elements) if isinstance(value, (cst.List, cst.Tuple)) else 1
+
+
+def _is_none(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "None"

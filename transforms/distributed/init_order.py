@@ -1,0 +1,285 @@
+"""TN402: the process group starts before anything touches the device."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from transforms.engine.context import Context, PendingFix
+from transforms.engine.model import Rule, Safety
+from transforms.engine.moves import MoveStatement
+from transforms.engine.transform import Transform
+from transforms.flow.device_use import DeviceUse, device_uses
+from transforms.flow.effects import Effects, blocks, effects, meet
+from transforms.tables.distributed import INIT_CALLS
+
+INIT_ORDER = Rule(
+    code="TN402",
+    name="init-order",
+    summary="`init_process_group` comes first, then `set_device`",
+    best=Safety.SAFE,
+    argument=(
+        "The two calls stand in one block with nothing between them that reads or writes what the moved "
+        "statement writes "
+        "or reads, calls a function of unknown effect or leaves the block: either order computes the same arguments. "
+        "With such a call in between, or where one of them runs under a condition, the level is review."
+    ),
+    source="TorchNeuron documentation 2.33, distributed training: init_process_group, then set_device",
+    why=(
+        "The neuron process group gives each process its core, so it refuses to start once the runtime is up. "
+        "CUDA scripts "
+        "choose the device first, because NCCL wants it so."
+    ),
+    silent=(
+        "Seeds, `is_available` and `device_count`, which do not start the runtime; code on torch.accelerator; "
+        "a device that is "
+        "used first in another file."
+    ),
+    examples=(
+        (
+            "import torch\nimport torch.distributed as dist\n\n\ndef setup(rank):\n    torch.neuron.set_device(rank)\n"
+            '    dist.init_process_group("neuron")\n',
+            "import torch\nimport torch.distributed as dist\n\n\ndef setup(rank):\n"
+            '    dist.init_process_group("neuron")\n    torch.neuron.set_device(rank)\n',
+        ),
+    ),
+)
+
+_ABOUT_DEVICE = re.compile(r"\b(devices?|gpus?|cuda)\b(?!.*\b(init|group|distributed|backend|nccl)\b)", re.I)
+
+
+_Move = tuple[PendingFix, Safety, list[tuple[cst.CSTNode, str]]]
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A call that starts the process group, by itself or through a function of this file."""
+
+    call: cst.Call
+    through: cst.Call | None
+
+
+@dataclass(frozen=True)
+class _Early:
+    """A device use that runs before the start: both stand in statements of one block."""
+
+    use: DeviceUse
+    block: cst.CSTNode
+    statement: cst.BaseStatement
+    start: cst.BaseStatement
+
+
+class InitOrder(Transform):
+    """Moves `set_device` behind `init_process_group`, or the latter up, or says why neither is possible."""
+
+    rules = (INIT_ORDER,)
+    triggers = (b"init_process_group",)
+    nodes = (cst.Call,)
+    needs = "values"
+
+    def check(self, node: cst.CSTNode, cx: Context) -> None:
+        """Look at one call: the group's start, and where functions that hold it are called."""
+        assert isinstance(node, cst.Call)
+        if node is cx.index.nodes(cst.Call)[0]:
+            for start in _starts(cx):
+                _Order(cx, start).check()
+
+
+def _starts(cx: Context) -> list[_Start]:
+    """Calls that start the group, and calls of the functions of this file that do so."""
+    found = [_Start(c, None) for c in cx.index.nodes(cst.Call) if cx.origin(c.func).names & INIT_CALLS]
+    holders: dict[int, cst.Call] = {}
+    for start in found:
+        function = cx.index.enclosing(start.call, cst.FunctionDef)
+        if function is not None:
+            holders.setdefault(id(function), start.call)
+    seen: set[int] = set()
+    while holders.keys() - seen:
+        seen |= holders.keys()
+        for call in cx.index.nodes(cst.Call):
+            for function, _ in cx.devices.places.called(call):
+                if id(function) in holders and all(s.call is not call for s in found):
+                    found.append(_Start(call, holders[id(function)]))
+                    around = cx.index.enclosing(call, cst.FunctionDef)
+                    if around is not None:
+                        holders.setdefault(id(around), holders[id(function)])
+    return found
+
+
+class _Order:
+    """One start of the group and what comes before it in its function."""
+
+    def __init__(self, cx: Context, start: _Start) -> None:
+        self.cx = cx
+        self.start = start
+
+    def check(self) -> None:
+        """Report when the device is used before."""
+        early = self.early()
+        if not early:
+            self._at_import()
+            return
+        cx, first = self.cx, early[0]
+        name = "init_process_group" if self.start.through is None else cx.code(self.start.call.func)
+        evidence = [(first.use.node, f"{first.use.text} comes first")]
+        if self.start.through is not None:
+            evidence.append((self.start.through, "the process group starts here"))
+        moved = self._behind(early) or self._ahead(early)
+        if moved is not None:
+            fix, safety, why = moved
+            cx.report(
+                self.start.call.func, f"{name} runs before {first.use.text}", safety, fix=fix, evidence=evidence + why
+            )
+            return
+        if any(e.use.sure for e in early):
+            message = (
+                f"{name} has to run before the device is used ({first.use.text}); what stands between forbids a "
+                "plain move"
+            )
+            cx.report(self.start.call.func, message, Safety.MANUAL, evidence=evidence)
+
+    def _at_import(self) -> None:
+        """Report a device use that runs when the module is imported, ahead of a start inside a function."""
+        cx = self.cx
+        if self.start.through is not None or cx.index.enclosing(self.start.call, cst.FunctionDef) is None:
+            return
+        if any(_Order(cx, s).early() for s in _starts(cx) if s.through is not None):
+            return  # said where the function is called
+        called = [s.call for s in _starts(cx) if cx.index.enclosing(s.call, cst.FunctionDef) is None]
+        for use in device_uses(cx):
+            if not use.sure or not cx.at_import_time(use.node):
+                continue
+            if any(cx.index.order(c) < cx.index.order(use.node) for c in called):
+                continue
+            message = f"{use.text} runs when this module is imported, before init_process_group can"
+            cx.report(self.start.call.func, message, Safety.MANUAL, evidence=[(use.node, f"{use.text} comes first")])
+            return
+
+    def early(self) -> list[_Early]:
+        """Device uses that surely run before the start whenever both run, in source order."""
+        mine = {id(block): statement for block, statement in blocks(self.cx, self.start.call)}
+        found = []
+        for use in device_uses(self.cx):
+            for block, statement in blocks(self.cx, use.node):
+                here = mine.get(id(block))
+                if here is None:
+                    continue
+                if self.cx.index.order(use.node) < self.cx.index.order(self.start.call) and (
+                    here is not statement or _on_one_line(use.node, self.start.call, statement, self.cx)
+                ):
+                    if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+                        break
+                    assert isinstance(statement, cst.BaseStatement) and isinstance(here, cst.BaseStatement)
+                    found.append(_Early(use, block, statement, here))
+                break
+        return sorted(found, key=lambda e: self.cx.index.order(e.use.node))
+
+    # moves ------------------------------------------------------------------------------------------------------
+
+    def _behind(self, early: list[_Early]) -> _Move | None:
+        """Move the one statement that chooses the device behind the start."""
+        cx, first = self.cx, early[0]
+        if any(e.statement is not first.statement or not e.use.chooses for e in early):
+            return None
+        if not isinstance(first.statement, (cst.SimpleStatementLine, cst.If)) or self._needs_device():
+            return None
+        moved, between = effects(cx, first.statement), self._between(first)
+        passed = effects(cx, *between, first.start)
+        if moved.leaves or passed.leaves or meet(moved.writes, passed.reads | passed.writes):
+            return None
+        if meet(moved.reads, passed.writes) or self._rebound(moved):
+            return None
+        own = [e.use.node for e in early]
+        if any(not any(c is o for o in own) for c in moved.calls):
+            return None
+        if not self._quiet_afterwards(passed, first.start):
+            return None
+        unknown = [c for c in passed.calls if c is not self.start.call]
+        plain = isinstance(first.statement, cst.SimpleStatementLine) and self._stands_alone(first)
+        safety = Safety.SAFE if plain and not unknown and self.start.through is None else Safety.REVIEW
+        return self._fix(first, False, safety, unknown)
+
+    def _ahead(self, early: list[_Early]) -> _Move | None:
+        """Move the start in front of the first statement that uses the device."""
+        cx, first = self.cx, early[0]
+        last = max(early, key=lambda e: cx.index.order(e.start))
+        if self.start.through is not None or not self._stands_alone(first) or last.block is not first.block:
+            return None
+        if self._needs_device():
+            return None
+        moved = effects(cx, first.start)
+        passed = effects(cx, first.statement, *self._between(first))
+        own = [e.use.node for e in early]
+        if any(not any(c is o for o in own) for c in passed.calls) or len(moved.calls) > 1:
+            return None
+        if moved.writes or passed.leaves or meet(moved.reads, passed.writes) or meet({"os.environ"}, passed.writes):
+            return None
+        return self._fix(first, True, Safety.REVIEW, [])
+
+    def _quiet_afterwards(self, passed: Effects, last: cst.BaseStatement) -> bool:
+        """Whether only torch.distributed is called between the start and the new place of the moved statement."""
+        cx = self.cx
+        calls = [c for c in passed.calls if cx.index.order(c) > cx.index.order(self.start.call)]
+        if self.start.through is not None:
+            if not isinstance(last, cst.SimpleStatementLine):
+                return False
+            function = cx.index.enclosing(self.start.through, cst.FunctionDef)
+            inside = effects(cx, function.body).calls if function is not None else []
+            if all(c is not self.start.through for c in inside):
+                return False
+            calls += inside
+        return all(cx.origin(c.func).name.startswith("torch.distributed.") for c in calls)
+
+    def _needs_device(self) -> bool:
+        """Whether an argument of the start uses the device; those that are dropped do not count."""
+        for use in device_uses(self.cx):
+            child: cst.CSTNode = use.node
+            for above in self.cx.index.ancestors(use.node):
+                if above is self.start.call:
+                    keyword = child.keyword.value if isinstance(child, cst.Arg) and child.keyword else ""
+                    if keyword not in ("device_id", "pg_options"):
+                        return True
+                child = above
+        return False
+
+    def _fix(self, early: _Early, ahead: bool, safety: Safety, unknown: list[cst.Call]) -> _Move | None:
+        if not (_alone(early.statement) and _alone(early.start)):
+            return None
+        cx = self.cx
+        if ahead:
+            change = MoveStatement(early.start, early.statement, before=True)
+            return cx.fix("the process group starts before the device is used", change), safety, []
+        change = MoveStatement(early.statement, early.start, comment=_ABOUT_DEVICE)
+        why: list[tuple[cst.CSTNode, str]] = [(c, f"{cx.code(c.func)}() runs in between") for c in unknown[:2]]
+        return cx.fix("the device is chosen once the process group runs", change), safety, why
+
+    def _between(self, early: _Early) -> list[cst.BaseStatement]:
+        body = list(early.block.body)  # type: ignore[attr-defined]
+        places = [next(i for i, s in enumerate(body) if s is n) for n in (early.statement, early.start)]
+        return body[places[0] + 1 : places[1]]
+
+    def _stands_alone(self, early: _Early) -> bool:
+        """Whether the start is a simple statement of the block itself, not under a further condition."""
+        line = early.start
+        return (
+            isinstance(line, cst.SimpleStatementLine)
+            and isinstance(line.body[0], cst.Expr)
+            and (line.body[0].value is self.start.call)
+        )
+
+    def _rebound(self, moved: Effects) -> bool:
+        """Whether some function of the file may rebind a name that the moved statement reads."""
+        names = {n.split(".")[0] for n in moved.reads}
+        return any(self.cx.names.occurrences(n).declared for n in names)
+
+
+def _on_one_line(some: cst.CSTNode, other: cst.CSTNode, line: cst.CSTNode, cx: Context) -> bool:
+    """Whether two nodes of a line stand in different statements."""
+    return isinstance(line, cst.SimpleStatementLine) and cx.index.statement(some) is not cx.index.statement(other)
+
+
+def _alone(statement: cst.BaseStatement) -> bool:
+    """Whether a statement shares its lines with no other one."""
+    return not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) == 1

@@ -1,0 +1,371 @@
+"""One step of data flow onward: what an expression's value goes into.
+
+Flow-insensitive and by name: everything that is stored in a place is taken to meet everything that is read from it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import libcst as cst
+
+from transforms.flow.given import Arguments
+from transforms.flow.steps import Place, Sink
+
+_TEMPLATE = re.compile(r"(%s|\{0?\})(:(%[dsi]|\{1?\}))?$")
+_TEXT_METHODS = frozenset("lower upper strip format replace casefold rstrip lstrip encode decode".split())
+_TESTS = frozenset("startswith endswith find rfind index count __contains__ removeprefix".split())
+_CUTS = {4, 5}
+
+
+class Forward(Arguments):
+    """Forward steps in one file."""
+
+    def forward(self, node: cst.CSTNode) -> Iterator[Sink | Place]:
+        """Where the value of an expression goes next."""
+        above = self.cx.parent(node)
+        if isinstance(above, cst.IfExp):
+            if node is not above.test:
+                yield from self._arm(above, node)
+                yield from self.forward(above)
+        elif isinstance(above, (cst.BooleanOperation, cst.Await, cst.ConcatenatedString)):
+            yield from self.forward(above)
+        elif isinstance(above, cst.BinaryOperation):
+            yield from self._joined_text(above, node)
+        elif isinstance(above, cst.NamedExpr) and above.value is node:
+            yield from self.target(above.target)
+            yield from self.forward(above)
+        elif isinstance(above, cst.Assign):
+            for target in above.targets:
+                yield from self._assigned(target.target, above)
+        elif isinstance(above, cst.AnnAssign):
+            if above.value is node:
+                yield from self._assigned(above.target, above)
+        elif isinstance(above, cst.Param):
+            if above.default is node:
+                yield self.variable(above.name)
+        elif isinstance(above, cst.Return):
+            yield from self._returned(above)
+        elif isinstance(above, (cst.Element, cst.StarredElement)):
+            yield from self._element(above)
+        elif isinstance(above, cst.DictElement):
+            yield from self._dict(above, node)
+        elif isinstance(above, (cst.Comparison, cst.ComparisonTarget)):
+            yield from self._compared(above, node)
+        elif isinstance(above, cst.MatchValue):
+            yield from self._matched(above)
+        elif isinstance(above, cst.Arg):
+            yield from self.argument(above, node)
+        elif isinstance(above, cst.Attribute) and above.value is node:
+            yield from self._attribute(above)
+        elif isinstance(above, cst.Subscript) and above.value is node:
+            yield from self._sliced(above)
+        elif isinstance(above, cst.Index):
+            yield from self._index(above)
+        elif isinstance(above, (cst.For, cst.CompFor)) and above.iter is node:
+            if isinstance(above.target, cst.Name):
+                yield from self.target(above.target)
+            else:
+                yield Sink("leak", node, "unpacked in a loop")
+        elif isinstance(above, (cst.GeneratorExp, cst.ListComp, cst.SetComp)) and above.elt is node:
+            yield from self.forward(above)
+        elif isinstance(above, cst.FormattedStringExpression):
+            yield from self._formatted(above)
+        elif isinstance(above, cst.Lambda):
+            yield from self._lambda(above)
+        elif isinstance(above, (cst.If, cst.While, cst.Assert, cst.UnaryOperation, cst.Expr, cst.Match, cst.WithItem)):
+            return
+        elif isinstance(above, (cst.Annotation, cst.Del, cst.Global, cst.Nonlocal, cst.CompIf, cst.AugAssign)):
+            return
+        else:
+            yield Sink("leak", node, "used in a way that can't be followed")
+
+    def target(self, target: cst.CSTNode) -> Iterator[Place]:
+        """The place that an assignment target names."""
+        if isinstance(target, cst.Name):
+            scope = self.cx.names.scope(target)
+            yield self.variable(target)
+            if isinstance(scope, cst.ClassDef):
+                yield self.field(scope, target.value)
+        elif isinstance(target, cst.Attribute):
+            if not self.is_known(target):
+                yield self.attribute(target)
+        elif isinstance(target, cst.Subscript):
+            key = self.key(target)
+            if key is not None:
+                yield ("item", 0, key)
+            elif isinstance(target.value, cst.Name):
+                yield ("contents", *self.variable(target.value)[1:])
+
+    def _arm(self, conditional: cst.IfExp, node: cst.CSTNode) -> Iterator[Sink]:
+        """An arm that is taken only where an accelerator is there."""
+        probe = self.is_probe if node is conditional.body else self.is_negated_probe
+        if probe(conditional.test):
+            other = conditional.orelse if node is conditional.body else conditional.body
+            yield Sink("arm", conditional, "arm of a conditional on an availability probe", other)
+
+    def _joined_text(self, above: cst.BinaryOperation, node: cst.CSTNode) -> Iterator[Sink | Place]:
+        if isinstance(above.operator, cst.Add):
+            tail = self.cx.string(above.right) if above.left is node else None
+            if above.left is node and (tail is None or tail.startswith(":")):
+                yield from self.forward(above)
+            elif isinstance(node, (cst.List, cst.Tuple)):
+                yield from self.forward(above)
+            else:
+                yield Sink("text", above, "part of a longer text")
+        elif isinstance(above.operator, cst.Modulo):
+            if above.left is node or _TEMPLATE.match(self.cx.string(above.left) or ""):
+                yield from self.forward(above)
+            else:
+                yield Sink("text", above, "part of a text")
+        elif isinstance(above.operator, cst.BitOr):
+            return  # a type union
+        elif isinstance(node, (cst.List, cst.Tuple)) and isinstance(above.operator, cst.Multiply):
+            yield from self.forward(above)
+        else:
+            yield Sink("leak", above, "part of a computation")
+
+    def _formatted(self, part: cst.FormattedStringExpression) -> Iterator[Sink | Place]:
+        """A value that opens an f-string, alone or before `:index`, stays a device name; others make a text."""
+        whole = self.cx.parent(part)
+        if isinstance(whole, cst.FormattedString) and whole.parts[0] is part and part.format_spec is None:
+            rest = whole.parts[1:]
+            head = rest[0].value if rest and isinstance(rest[0], cst.FormattedStringText) else None
+            if not rest or (head is not None and (head == ":" and len(rest) == 2 or re.match(r":\d+$", head) and len(rest) == 1)):
+                yield from self.forward(whole)
+                return
+        yield Sink("text", part, "part of a text")
+
+    def _lambda(self, function: cst.Lambda) -> Iterator[Sink | Place]:
+        arg = self.cx.parent(function)
+        call = self.cx.parent(arg) if isinstance(arg, cst.Arg) else None
+        if isinstance(arg, cst.Arg) and isinstance(call, cst.Call) and arg.keyword is not None:
+            if arg.keyword.value in ("default_factory", "factory"):
+                yield from self.forward(call)
+                return
+        yield Sink("leak", function, "result of a lambda")
+
+    def _assigned(self, target: cst.CSTNode, statement: cst.CSTNode) -> Iterator[Sink | Place]:
+        holder = self.cx.index.enclosing(statement, cst.If, cst.FunctionDef, cst.ClassDef)
+        if isinstance(holder, cst.If) and self._branch_of_probe(statement, holder):
+            yield Sink("probe", holder, "set where an availability probe holds")
+        if isinstance(target, (cst.Tuple, cst.List)):
+            yield Sink("leak", statement, "unpacked")
+            return
+        yield from self.target(target)
+
+    def _branch_of_probe(self, node: cst.CSTNode, holder: cst.If) -> bool:
+        child = node
+        for above in self.cx.index.ancestors(node):
+            if above is holder:
+                return self.is_probe(holder.test) if child is holder.body else self.is_negated_probe(holder.test)
+            child = above
+        return False
+
+    def _returned(self, node: cst.CSTNode) -> Iterator[Place]:
+        function = self.cx.index.enclosing(node, cst.FunctionDef)
+        if function is not None:
+            yield ("return", id(function), function.name.value)
+
+    def _element(self, element: cst.CSTNode) -> Iterator[Sink | Place]:
+        holder = self.cx.parent(element)
+        if not isinstance(holder, (cst.List, cst.Tuple, cst.Set)):
+            yield Sink("leak", element, "used in a way that can't be followed")
+            return
+        if self.names_other_accelerators(holder):
+            yield Sink("multi", holder, "one of several accelerators")
+            return
+        if isinstance(holder, cst.Tuple):
+            place = next(i for i, e in enumerate(holder.elements) if e is element)
+            top: cst.CSTNode = holder
+            above = self.cx.parent(top)
+            while isinstance(above, cst.IfExp) and above.test is not top:
+                if place == 0 or isinstance(element, cst.Element):
+                    yield from self._arm(above, top)
+                top, above = above, self.cx.parent(above)
+            if isinstance(above, cst.Assign) and isinstance(above.targets[0].target, (cst.Tuple, cst.List)):
+                elements = above.targets[0].target.elements
+                if place < len(elements) and not any(isinstance(e, cst.StarredElement) for e in elements):
+                    yield from self._assigned(elements[place].value, above)
+                    return
+            if isinstance(above, cst.Return) and len(holder.elements) > 1:
+                function = self.cx.index.enclosing(above, cst.FunctionDef)
+                if function is not None:
+                    yield ("return", id(function), f"{function.name.value}#{place}")
+                return
+        yield from self.forward(holder)
+
+    def _dict(self, element: cst.DictElement, node: cst.CSTNode) -> Iterator[Sink | Place]:
+        holder = self.cx.parent(element)
+        assert isinstance(holder, cst.Dict)
+        if element.key is node:
+            if self.names_other_accelerators(holder):
+                yield Sink("multi", holder, "one of several accelerators")
+            else:
+                yield Sink("key", holder, "key of a dict", holder)
+            return
+        argument = self.cx.parent(holder)
+        if isinstance(argument, cst.Arg) and argument.keyword and argument.keyword.value == "map_location":
+            yield Sink("device", holder, "target of a map_location")
+            return
+        key = self.cx.string(element.key)
+        if key is not None:
+            yield ("item", 0, key)
+        for target in self._holders(holder):
+            yield ("contents", *self.variable(target)[1:])
+            return
+        if isinstance(argument, cst.Subscript) and argument.value is holder:
+            yield from self.forward(argument)
+        elif key is None:
+            yield Sink("leak", holder, "value of a dict")
+
+    def _holders(self, holder: cst.CSTNode) -> Iterator[cst.Name]:
+        """Variables that a display is stored in."""
+        above = self.cx.parent(holder)
+        if isinstance(above, cst.Assign):
+            for target in above.targets:
+                if isinstance(target.target, cst.Name):
+                    yield target.target
+        elif isinstance(above, cst.AnnAssign) and isinstance(above.target, cst.Name):
+            yield above.target
+
+    def _compared(self, above: cst.CSTNode, node: cst.CSTNode) -> Iterator[Sink]:
+        comparison = above if isinstance(above, cst.Comparison) else self.cx.parent(above)
+        assert isinstance(comparison, cst.Comparison)
+        if len(comparison.comparisons) != 1:
+            yield Sink("leak", comparison, "chained comparison")
+            return
+        target = comparison.comparisons[0]
+        other = target.comparator if comparison.left is node else comparison.left
+        if isinstance(target.operator, (cst.Is, cst.IsNot)):
+            return
+        if isinstance(target.operator, (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)):
+            if self._chain_names_others(comparison):
+                yield Sink("multi", comparison, "a chain of tests for several accelerators")
+            indexed = not (isinstance(target.operator, (cst.In, cst.NotIn)) and other is comparison.left)
+            yield Sink("test", comparison, "compared", other, node, indexed)
+        else:
+            yield Sink("leak", comparison, "compared by order")
+
+    def _chain_names_others(self, comparison: cst.Comparison) -> bool:
+        """Whether the `if`/`elif` chain around a test also tests for another accelerator."""
+        here = self.cx.index.enclosing(comparison, cst.If, cst.BaseSmallStatement, cst.IfExp)
+        if not isinstance(here, cst.If):
+            return False
+        top = here
+        while isinstance(above := self.cx.parent(top), cst.If) and above.orelse is top:
+            top = above
+        link: cst.CSTNode | None = top
+        while isinstance(link, cst.If):
+            if link is not here and self._tests_other(link.test):
+                return True
+            link = link.orelse
+        return False
+
+    def _tests_other(self, test: cst.CSTNode) -> bool:
+        parts = [test]
+        while parts:
+            part = parts.pop()
+            if isinstance(part, cst.BooleanOperation):
+                parts += [part.left, part.right]
+            elif isinstance(part, cst.Comparison) and len(part.comparisons) == 1:
+                sides = (part.left, part.comparisons[0].comparator)
+                if any(self.other_accelerator(s) for s in sides):
+                    return True
+            elif isinstance(part, cst.Call) and part.args and isinstance(part.func, cst.Attribute):
+                if part.func.attr.value == "startswith" and self.other_accelerator(part.args[0].value):
+                    return True
+        return False
+
+    def _matched(self, pattern: cst.MatchValue) -> Iterator[Sink]:
+        case = self.cx.index.enclosing(pattern, cst.MatchCase)
+        match = self.cx.index.enclosing(pattern, cst.Match)
+        if case is None or match is None:
+            return
+        values = [v for v in self.cx.index.nodes(cst.MatchValue) if self.cx.index.enclosing(v, cst.Match) is match]
+        if any(self.other_accelerator(v.value) for v in values):
+            yield Sink("multi", match, "one of several accelerators")
+        yield Sink("test", case, "matched", match.subject, pattern.value)
+
+    def _attribute(self, attribute: cst.Attribute) -> Iterator[Sink | Place]:
+        name = attribute.attr.value
+        if name in ("type", "value", "name"):
+            if name != "name":
+                for step in self.forward(attribute):
+                    yield replace(step, indexed=False) if isinstance(step, Sink) and name == "type" else step
+            return
+        if name == "index" and not self._is_call(attribute):
+            yield Sink("index", attribute, "its index is read")
+            return
+        call = self.cx.parent(attribute)
+        if not isinstance(call, cst.Call) or call.func is not attribute:
+            return
+        if name in _TEXT_METHODS:
+            if name == "replace" and call.args:
+                yield Sink("test", call, "replaced in it", call.args[0].value, attribute.value, False)
+            yield from self.forward(call)
+        elif name in ("split", "partition", "rsplit", "rpartition"):
+            above = self.cx.parent(call)
+            whole = above.slice[0].slice if isinstance(above, cst.Subscript) and above.value is call else None
+            first = isinstance(whole, cst.Index) and self.cx.integer(whole.value) == 0
+            if not first:
+                yield Sink("index", call, "split at its colon")
+            for step in self.forward(call):
+                yield replace(step, indexed=False) if isinstance(step, Sink) and first else step
+        elif name in _TESTS:
+            yield Sink("test", call, f"tested with .{name}()", call.args[0].value if call.args else None, attribute.value, False)
+            if name == "removeprefix":
+                yield Sink("index", call, "its index is cut out")
+        elif name in ("append", "extend", "insert", "add"):
+            for arg in call.args:
+                yield from self._into_list(attribute.value, arg)
+        elif name in ("items", "keys", "values", "isdigit", "get", "copy", "to"):
+            return
+        else:
+            yield Sink("leak", call, f".{name}() of it is called")
+
+    def _into_list(self, holder: cst.CSTNode, arg: cst.Arg) -> Iterator[Place]:
+        del holder
+        if isinstance(arg.value, cst.Name) and self.cx.names.bindings(arg.value.value, self.cx.names.scope(arg.value)):
+            yield self.variable(arg.value)
+
+    def _is_call(self, node: cst.CSTNode) -> bool:
+        call = self.cx.parent(node)
+        return isinstance(call, cst.Call) and call.func is node
+
+    def _sliced(self, subscript: cst.Subscript) -> Iterator[Sink | Place]:
+        part = subscript.slice[0].slice if len(subscript.slice) == 1 else None
+        if isinstance(part, cst.Slice):
+            lower = 0 if part.lower is None else self.cx.integer(part.lower)
+            upper = self.cx.integer(part.upper) if part.upper is not None else None
+            if lower == 0 and upper in _CUTS:
+                for step in self.forward(subscript):
+                    yield replace(step, indexed=False) if isinstance(step, Sink) else step
+            elif part.upper is None and lower in _CUTS:
+                yield Sink("index", subscript, "its end is cut out")
+            elif part.upper is None and part.lower is not None and lower is None:
+                yield Sink("index", subscript, "its end is cut out")
+            elif lower != 0 or upper is not None:
+                yield Sink("leak", subscript, "cut at a fixed place")
+            yield from () if lower == 0 and upper in _CUTS else self.forward(subscript)
+        elif isinstance(part, cst.Index) and isinstance(part.value, (cst.Integer, cst.UnaryOperation)):
+            if isinstance(part.value, cst.UnaryOperation):
+                yield Sink("index", subscript, "its last character is read")
+            yield from self.forward(subscript)
+        elif isinstance(part, cst.Index) and isinstance(part.value, cst.Name):
+            yield from self.forward(subscript)
+
+    def _index(self, index: cst.Index) -> Iterator[Sink | Place]:
+        subscript = self.cx.index.enclosing(index, cst.Subscript)
+        if subscript is None:
+            return
+        base = self.cx.origin(subscript.value).name
+        if base in ("typing.Literal", "typing_extensions.Literal"):
+            if any(self.other_accelerator(e.slice.value) for e in subscript.slice if isinstance(e.slice, cst.Index)):
+                yield Sink("multi", subscript, "one of several accelerators")
+            else:
+                yield Sink("choice", subscript, "member of a Literal")
+            return
+        yield Sink("key", subscript, "subscript", subscript.value)

@@ -1,0 +1,69 @@
+"""Which values are storages, and which functions torch.load calls with one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+if TYPE_CHECKING:
+    from transforms.engine.context import Context
+
+_MAKERS = frozenset({"storage", "untyped_storage", "_typed_storage", "typed_storage"})
+LOADERS: dict[str, int] = {
+    "torch.load": 1,
+    "torch.jit.load": 1,
+    "torch.hub.load_state_dict_from_url": 2,
+    "torch.utils.model_zoo.load_url": 2,
+}
+"""Functions with the position of `map_location` (torch 2.13 signatures)."""
+
+
+def is_storage(receiver: cst.CSTNode, cx: Context) -> bool:
+    """Whether an expression is the storage of a tensor."""
+    if isinstance(receiver, cst.Name):
+        found = cx.names.bindings(receiver.value, cx.names.scope(receiver))
+        return len(found) == 1 and found[0].kind == "assign" and isinstance(found[0].value, cst.Call) and is_storage(found[0].value, cx)
+    if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
+        return receiver.func.attr.value in _MAKERS and not cx.origin(receiver.func).names
+    return False
+
+
+def map_location_function(receiver: cst.CSTNode, cx: Context) -> cst.CSTNode | None:
+    """The lambda or function given as `map_location` whose first parameter the receiver is."""
+    if not isinstance(receiver, cst.Name):
+        return None
+    found = cx.names.bindings(receiver.value, cx.names.scope(receiver))
+    if len(found) != 1 or found[0].kind != "param":
+        return None
+    function = found[0].scope
+    if isinstance(function, cst.Lambda):
+        if not function.params.params or function.params.params[0].name.value != receiver.value:
+            return None
+        return function if _is_map_location(function, cx) or _named_so(function, cx) else None
+    if not isinstance(function, cst.FunctionDef) or not function.params.params:
+        return None
+    if function.params.params[0].name.value != receiver.value:
+        return None
+    used = cx.names.uses(function.name.value, cx.names.scope(function))
+    return function if any(_is_map_location(u, cx) for u in used) else None
+
+
+def _is_map_location(value: cst.CSTNode, cx: Context) -> bool:
+    arg = cx.parent(value)
+    call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+    if not isinstance(arg, cst.Arg) or not isinstance(call, cst.Call):
+        return False
+    if arg.keyword is not None:
+        return arg.keyword.value == "map_location"
+    name = cx.origin(call.func).name
+    return name in LOADERS and cx.argument(call, "map_location", LOADERS[name]) is arg
+
+
+def _named_so(function: cst.Lambda, cx: Context) -> bool:
+    """`loc = lambda s, l: ...` that is given as map_location."""
+    above = cx.parent(function)
+    target = above.targets[0].target if isinstance(above, cst.Assign) else None
+    if not isinstance(target, cst.Name):
+        return False
+    return any(_is_map_location(u, cx) for u in cx.names.uses(target.value, cx.names.scope(target)))

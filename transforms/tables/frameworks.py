@@ -1,0 +1,54 @@
+"""Libraries that name accelerators in their own words: their strings are no torch devices."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Accelerator(NamedTuple):
+    """One argument of a library call: which values ask for CUDA, what to do, and the severity when it stays."""
+
+    roots: tuple[str, ...]
+    call: str
+    argument: str
+    values: tuple[str, ...]
+    advice: str
+    severity: str
+
+
+_LIGHTNING = ("lightning", "pytorch_lightning", "lightning_fabric", "lightning_lite")
+_HUGGING_FACE = ("transformers", "diffusers", "accelerate", "peft", "optimum", "sentence_transformers")
+_MAP = 'placement by a device map is not documented for neuron: load on the CPU and move the model with .to("neuron")'
+_STAYS = "it has no kernels for Trainium and stays on the CPU: take the argument out"
+
+ACCELERATORS: tuple[Accelerator, ...] = (
+    Accelerator(_LIGHTNING, "Trainer", "accelerator", ("gpu", "cuda", "auto"), "Lightning knows no neuron accelerator: register one (lightning.pytorch.accelerators.Accelerator) or drive the training loop yourself", "error"),
+    Accelerator(_LIGHTNING, "Fabric", "accelerator", ("gpu", "cuda", "auto"), "Fabric knows no neuron accelerator: register one or move the objects with .to(\"neuron\")", "error"),
+    Accelerator(_LIGHTNING, "LightningCLI", "accelerator", ("gpu", "cuda", "auto"), "Lightning knows no neuron accelerator", "error"),
+    Accelerator(_LIGHTNING, "Trainer", "gpus", (), "Lightning counts CUDA devices here: there is no neuron accelerator", "error"),
+    Accelerator(_LIGHTNING, "Trainer", "strategy", ("ddp_cuda", "cuda"), "a strategy for CUDA", "error"),
+    Accelerator(_HUGGING_FACE, "*", "device_map", ("cuda", "gpu"), _MAP, "error"),
+    Accelerator(_HUGGING_FACE, "*", "device_map", ("auto", "balanced", "sequential"), _MAP, "warning"),
+    Accelerator(("composer",), "Trainer", "device", ("gpu", "cuda"), "Composer knows no neuron device", "error"),
+    Accelerator(("xgboost",), "*", "device", ("cuda", "gpu"), _STAYS, "warning"),
+    Accelerator(("xgboost",), "*", "tree_method", ("gpu_hist",), _STAYS, "warning"),
+    Accelerator(("lightgbm",), "*", "device", ("cuda", "gpu"), _STAYS, "warning"),
+    Accelerator(("lightgbm",), "*", "device_type", ("cuda", "gpu"), _STAYS, "warning"),
+    Accelerator(("catboost",), "*", "task_type", ("GPU",), _STAYS, "warning"),
+    Accelerator(("ray",), "*", "use_gpu", (), "Ray counts CUDA devices here: ask for the resource neuron_cores", "warning"),
+    Accelerator(("ray",), "*", "num_gpus", (), "Ray counts CUDA devices here: ask for the resource neuron_cores", "warning"),
+    Accelerator(("onnxruntime",), "InferenceSession", "providers", ("CUDAExecutionProvider", "TensorrtExecutionProvider"), "ONNX Runtime has no provider for Trainium: it falls back to the CPU", "warning"),
+)
+"""Source: the public documentation of each library, late 2026; none lists an accelerator of that name for Trainium."""
+
+
+def rows_for(qualified: str) -> list[Accelerator]:
+    """The rows of a call."""
+    root, _, rest = qualified.partition(".")
+    last = rest.rpartition(".")[2]
+    return [row for row in ACCELERATORS if root in row.roots and row.call in ("*", last)] if rest else []
+
+
+def accelerator_argument(qualified: str, keyword: str) -> bool:
+    """Whether a keyword of a call takes a name of the library's own for an accelerator."""
+    return bool(keyword) and any(row.argument == keyword for row in rows_for(qualified))
