@@ -91,11 +91,15 @@ def _groups(old: list[bytes], new: list[bytes]) -> Iterator[_Group]:
     shortest = min(len(old), len(new))
     head = next((i for i in range(shortest) if old[i] != new[i]), shortest)
     tail = next((i for i in range(shortest - head) if old[-1 - i] != new[-1 - i]), shortest - head)
-    # What is cut keeps enough lines for the context, so that a hunk looks as if the whole had been compared.
-    head, tail = max(head - CONTEXT, 0), max(tail - CONTEXT, 0)
-    matcher = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail])
-    for group in matcher.get_grouped_opcodes(CONTEXT):
-        yield [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in group]
+    core = SequenceMatcher(None, old[head : len(old) - tail], new[head : len(new) - tail]).get_opcodes()
+    codes: _Group = [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in core]
+    if head:
+        codes.insert(0, ("equal", 0, head, 0, head))
+    if tail:
+        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    whole = SequenceMatcher(None, "", "")
+    whole.opcodes = codes  # type: ignore[attr-defined]  # its grouping is what is wanted, not its comparison
+    yield from whole.get_grouped_opcodes(CONTEXT)
 
 
 def _range(start: int, end: int) -> bytes:

@@ -257,7 +257,7 @@ class _Analysis:
 
         settings = self.settings.for_path(file.path)
         ran = [code for code, rule in by_code().items() if settings.enables(code, rule.name)]
-        found = []
+        found: list[Item] = []
         for complaint in self.suppressions.unused(ran):
             item = tool_item(file, UNUSED_SUPPRESSION.code, complaint.message, complaint.start, complaint.end, WARNING)
             item.safety = Safety.NOTE

@@ -43,6 +43,7 @@ BODIES = {
         b"".join(b"%d\n" % i for i in range(60)),
         b"".join(b"%d\n" % i if i not in (5, 50) else b"changed\n" for i in range(60)),
     ),
+    "lines in front of others that look like them": (b"\n\n\n\na\n", b"a\n\n\n\na\n"),
     "first and last line": (b"a\nb\nc\n", b"A\nb\nC\n"),
     "newline at the end goes": (b"a\nb\n", b"a\nb"),
     "newline at the end comes": (b"a\nb", b"a\nb\n"),

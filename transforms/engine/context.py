@@ -124,10 +124,7 @@ class Context:
 
     def string(self, node: cst.CSTNode | None) -> str | None:
         """The value of a plain string literal (implicit concatenation included), None for anything else."""
-        if isinstance(node, cst.SimpleString):
-            value = node.evaluated_value
-            return value if isinstance(value, str) else None
-        if isinstance(node, cst.ConcatenatedString):
+        if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
             value = node.evaluated_value
             return value if isinstance(value, str) else None
         return None

@@ -187,12 +187,22 @@ class Devices:
         for kind, scope, name in component.places:
             if kind in ("attr", "item") and not arm:
                 safety = Safety.REVIEW
+            elif kind == "var" and component.of_kind("test") and (files := self._callers_elsewhere(scope, name)):
+                safety = Safety.REVIEW
+                evidence.append((proof.node, f"{name} is given by callers in {', '.join(files[:3])}"))
             elif kind == "var" and scope == id(self.cx.module):
                 importers = (*self.cx.facts.importers.get(name, ()), *self.cx.facts.importers.get("*", ()))
                 if importers:
                     safety = Safety.REVIEW
                     evidence.append((proof.node, f"{name} is imported by {', '.join(importers[:3])}"))
         return safety, tuple(evidence)
+
+    def _callers_elsewhere(self, scope: int, name: str) -> tuple[str, ...]:
+        """Files that import the function whose parameter a variable is."""
+        bindings = self.cx.names.occurrences(name).bindings.get(scope, [])
+        if not bindings or bindings[0].kind != "param" or not isinstance(bindings[0].scope, cst.FunctionDef):
+            return ()
+        return self.cx.facts.importers.get(bindings[0].scope.name.value, ())
 
     # tests ------------------------------------------------------------------------------------------------------
 

@@ -56,23 +56,6 @@ FOREIGN_KEYWORDS = frozenset(
 )
 """Keywords of a Keras model's compile()."""
 
-DYNAMO_STAYS = frozenset(
-    [
-        "cache_size_limit",
-        "accumulated_cache_size_limit",
-        "recompile_limit",
-        "accumulated_recompile_limit",
-        "verbose",
-        "log_level",
-        "fail_on_recompile_limit_hit",
-        "error_on_recompile",
-        "disable",
-        "skip_nnmodule_hook_guards",
-        "inline_inbuilt_nn_modules",
-    ]
-)
-"""Settings of torch._dynamo.config that mean the same with any backend."""
-
 DYNAMO_REPORTED: dict[str, str] = {
     "suppress_errors": "it hides graphs that fail to compile: they run eagerly, op by op, without a word",
     "optimize_ddp": "graphs split by bucket sizes of DDP: nothing is documented for the neuron backend",

@@ -1,0 +1,105 @@
+"""`.cuda()` in all its forms."""
+
+from __future__ import annotations
+
+import pytest
+from harness import migrate
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+
+CHANGED = {
+    "no argument": ("def f(x):\n    return x.cuda()", 'def f(x):\n    return x.to("neuron")'),
+    "keyword arguments stay": ("def f(x):\n    return x.cuda(non_blocking=True)", 'def f(x):\n    return x.to("neuron", non_blocking=True)'),
+    "non_blocking by position": ("def f(x):\n    return x.cuda(None, True)", 'def f(x):\n    return x.to("neuron", non_blocking=True)'),
+    "index 0": ("def f(x):\n    return x.cuda(0)", 'def f(x):\n    return x.to("neuron")'),
+    "another index": ("def f(x):\n    return x.cuda(1)", 'def f(x):\n    return x.to("neuron:1")'),
+    "None is the current device": ("def f(x):\n    return x.cuda(None)", 'def f(x):\n    return x.to("neuron")'),
+    "an index that may be None": ("def f(m, args):\n    m.cuda(args.gpu)", 'def f(m, args):\n    m.to("neuron")'),
+    "an index by keyword": ("def f(x, rank):\n    return x.cuda(device=rank)", 'def f(x, rank):\n    return x.to(device="neuron")'),
+    "an index of a list": ("def f(x, ids):\n    return x.cuda(ids[0])", 'def f(x, ids):\n    return x.to("neuron")'),
+    "an index that is computed from plain names": ("def f(x, r, n):\n    return x.cuda(r % n)", 'def f(x, r, n):\n    return x.to("neuron")'),
+    "the local rank of the environment": (
+        'import os\n\n\ndef f(x):\n    return x.cuda(int(os.environ["LOCAL_RANK"]))',
+        'import os\n\n\ndef f(x):\n    return x.to("neuron")',
+    ),
+    "a device name": ('def f(x):\n    return x.cuda("cuda:0")', 'def f(x):\n    return x.to("neuron")'),
+    "a device": (
+        'd = torch.device("cuda:0")\n\n\ndef f(x):\n    return x.cuda(d)',
+        'd = torch.device("neuron")\n\n\ndef f(x):\n    return x.to(d)',
+    ),
+    "chained": ("def f():\n    return nn.Linear(2, 2).cuda().eval()", 'def f():\n    return nn.Linear(2, 2).to("neuron").eval()'),
+    "in a comprehension": ("def f(xs):\n    return [x.cuda() for x in xs]", 'def f(xs):\n    return [x.to("neuron") for x in xs]'),
+    "in map": ("def f(xs):\n    return map(lambda x: x.cuda(), xs)", 'def f(xs):\n    return map(lambda x: x.to("neuron"), xs)'),
+    "in apply": ("def f(m):\n    m.apply(lambda t: t.cuda())", 'def f(m):\n    m.apply(lambda t: t.to("neuron"))'),
+    "in an f-string": ('def f(x):\n    return f"{x.cuda()}"', "def f(x):\n    return f\"{x.to('neuron')}\""),
+    "unbound and called": ("def f(x):\n    return torch.Tensor.cuda(x)", 'def f(x):\n    return torch.Tensor.to(x, "neuron")'),
+    "unbound and passed on": (
+        "def f(xs):\n    return list(map(torch.Tensor.cuda, xs))",
+        'def f(xs):\n    return list(map(lambda t: t.to("neuron"), xs))',
+    ),
+    "by its name": ('def f(x):\n    return getattr(x, "cuda")()', 'def f(x):\n    return getattr(x, "to")("neuron")'),
+    "a storage": ("def f(x):\n    return x.untyped_storage().cuda()", 'def f(x):\n    return x.untyped_storage().to(device="neuron")'),
+    "super() inside an own cuda()": (
+        "class M(nn.Module):\n    def cuda(self):\n        return super().cuda()",
+        'class M(nn.Module):\n    def cuda(self):\n        return super().to("neuron")',
+    ),
+    "over several lines": (
+        "def f(x):\n    return x.cuda(\n        non_blocking=True,  # overlaps\n    )",
+        'def f(x):\n    return x.to(\n        "neuron",\n        non_blocking=True,  # overlaps\n    )',
+    ),
+}
+
+UNCHANGED = {
+    "an attribute that is not called": "def f(args):\n    return args.cuda",
+    "a flag that is stored": "def f(args, x):\n    args.cuda = x",
+    "an own method": "class Box:\n    def cuda(self):\n        return 1\n\n\nBox().cuda()",
+    "an own method of a base class": "class A:\n    def cuda(self):\n        return 1\n\n\nclass B(A):\n    pass\n\n\nb = B()\nb.cuda()",
+    "an own static method": "class Box:\n    @staticmethod\n    def cuda():\n        return 1\n\n\nBox.cuda()",
+    "unpacked arguments": "def f(x, args):\n    return x.cuda(*args)",
+    "a computed index": "def f(x, pick):\n    return x.cuda(pick(3))",
+    "a function called cuda": "def cuda(x):\n    return x\n\n\ncuda(3)",
+    "a module of somebody else": "from numba import cuda\n\n\ncuda.synchronize()",
+    "a name in a text": 'print("x.cuda()")',
+    "a docstring": 'def f():\n    """Calls x.cuda()."""',
+    "the method as a value": "def f(model):\n    return torch.Tensor.cuda",
+    "methodcaller": 'from operator import methodcaller\n\n\nf = methodcaller("cuda")',
+    "an attribute of settings by name": 'def f(args):\n    return getattr(args, "cuda", False)',
+    "a storage with two positions": "def f(x):\n    return x.storage().cuda(0, True)",
+    "on neuron already": 'def f(x):\n    return x.to("neuron")',
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=CHANGED)
+def test_changed(before: str, after: str) -> None:
+    assert migrate(HEAD + before + "\n").text == HEAD + after + "\n"
+
+
+@pytest.mark.parametrize("code", UNCHANGED.values(), ids=UNCHANGED)
+def test_unchanged(code: str) -> None:
+    text = HEAD + code + "\n"
+    assert migrate(text).text == text
+
+
+def test_safe_when_nobody_defines_cuda() -> None:
+    assert migrate("def f(x):\n    return x.cuda()\n").one("TN102")["safety"] == "safe"
+
+
+def test_review_when_a_class_defines_cuda() -> None:
+    text = "class Box:\n    def cuda(self):\n        return 1\n\n\ndef f(x):\n    return x.cuda()\n"
+    found = migrate(text).one("TN102")
+    assert found["safety"] == "review"
+    assert "defines its own cuda()" in found["evidence"][0]["text"]
+
+
+def test_safe_for_what_torch_made_even_then() -> None:
+    text = "import torch\n\n\nclass Box:\n    def cuda(self):\n        return 1\n\n\ndef f(y):\n    return torch.ones(2).add(y).cuda()\n"
+    assert migrate(text).one("TN102")["safety"] == "safe"
+
+
+def test_review_at_import_time() -> None:
+    assert migrate("import torch\n\nx = torch.ones(2).cuda()\n").one("TN102")["safety"] == "review"
+
+
+def test_review_for_objects_of_other_packages() -> None:
+    text = "from lib import Thing\n\n\ndef f():\n    thing = Thing()\n    thing.cuda()\n"
+    assert migrate(text).one("TN102")["safety"] == "review"

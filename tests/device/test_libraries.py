@@ -1,0 +1,53 @@
+"""Arguments of libraries that have names of their own for accelerators."""
+
+from __future__ import annotations
+
+import pytest
+from harness import migrate
+
+TOLD = {
+    "Lightning's gpu": 'import lightning.pytorch as pl\npl.Trainer(accelerator="gpu")',
+    "Lightning's cuda": 'import pytorch_lightning as pl\npl.Trainer(accelerator="cuda")',
+    "Lightning chooses": 'from lightning import Trainer\nTrainer(accelerator="auto")',
+    "a conditional": 'from lightning import Trainer\nTrainer(accelerator="gpu" if fast else "cpu")',
+    "Fabric": 'from lightning.fabric import Fabric\nFabric(accelerator="cuda")',
+    "a count of GPUs": "from pytorch_lightning import Trainer\nTrainer(gpus=2)",
+    "a device map": 'from transformers import AutoModel\nAutoModel.from_pretrained("m", device_map="auto")',
+    "a device map as a dict": 'from transformers import AutoModel\nAutoModel.from_pretrained("m", device_map={"": "cuda:0"})',
+    "XGBoost": 'import xgboost as xgb\nxgb.XGBClassifier(device="cuda")',
+    "CatBoost": 'from catboost import CatBoost\nCatBoost(task_type="GPU")',
+    "Ray": "import ray\nray.remote(num_gpus=1)",
+}
+
+SILENT = {
+    "the CPU": 'import lightning.pytorch as pl\npl.Trainer(accelerator="cpu")',
+    "no argument": "import lightning.pytorch as pl\npl.Trainer(max_epochs=1)",
+    "a Trainer of somebody else": 'from mine import Trainer\nTrainer(accelerator="gpu")',
+    "an own Trainer": 'class Trainer:\n    def __init__(self, accelerator):\n        pass\n\n\nTrainer(accelerator="gpu")',
+    "no GPUs": "from pytorch_lightning import Trainer\nTrainer(gpus=0)",
+    "a device map of the CPU": 'from transformers import AutoModel\nAutoModel.from_pretrained("m", device_map="cpu")',
+    "XGBoost on the CPU": 'import xgboost as xgb\nxgb.XGBClassifier(device="cpu")',
+}
+
+
+@pytest.mark.parametrize("code", TOLD.values(), ids=TOLD)
+def test_told_and_not_edited(code: str) -> None:
+    outcome = migrate(code + "\n")
+    assert outcome.text == code + "\n"
+    assert outcome.one("TN123")["safety"] == "manual"
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_silent(code: str) -> None:
+    outcome = migrate(code + "\n")
+    assert outcome.text == code + "\n"
+    assert "TN123" not in outcome.rules()
+
+
+def test_a_name_in_a_variable_and_its_probe_stay() -> None:
+    text = (
+        'import torch\nfrom lightning import Trainer\n\nname = "cuda" if torch.cuda.is_available() else "cpu"\nTrainer(accelerator=name)\n'
+    )
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.rules() == ["TN123", "TN103"]
