@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from migrate.standin.command import verify
 from migrate.version import VERSION
 
 if TYPE_CHECKING:
@@ -90,8 +91,13 @@ class _Group(click.Group):
         except Exception as error:
             code = _user_error(error)
             if code is None:
-                raise
-            click.echo(f"neuron-migrate: {error}", err=True)
+                import traceback
+
+                traceback.print_exc()
+                click.echo("neuron-migrate: internal error, please report it; nothing is half-written", err=True)
+                code = INTERNAL
+            else:
+                click.echo(f"neuron-migrate: {error}", err=True)
             ctx.exit(code)
 
 
@@ -115,7 +121,11 @@ def cli() -> None:
     neuron-migrate run .       apply what is needed to run
     neuron-migrate review .    look at every change, and decide
     neuron-migrate undo        take the last run back
+    neuron-migrate verify train.py     run the result without the device
     """
+
+
+cli.add_command(verify)
 
 
 @cli.command()

@@ -1,23 +1,39 @@
 """`.cuda()` in all its forms."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest
+
 from harness import migrate
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 
 CHANGED = {
     "no argument": ("def f(x):\n    return x.cuda()", 'def f(x):\n    return x.to("neuron")'),
-    "keyword arguments stay": ("def f(x):\n    return x.cuda(non_blocking=True)", 'def f(x):\n    return x.to("neuron", non_blocking=True)'),
-    "non_blocking by position": ("def f(x):\n    return x.cuda(None, True)", 'def f(x):\n    return x.to("neuron", non_blocking=True)'),
+    "keyword arguments stay": (
+        "def f(x):\n    return x.cuda(non_blocking=True)",
+        'def f(x):\n    return x.to("neuron", non_blocking=True)',
+    ),
+    "non_blocking by position": (
+        "def f(x):\n    return x.cuda(None, True)",
+        'def f(x):\n    return x.to("neuron", non_blocking=True)',
+    ),
     "index 0": ("def f(x):\n    return x.cuda(0)", 'def f(x):\n    return x.to("neuron")'),
     "another index": ("def f(x):\n    return x.cuda(1)", 'def f(x):\n    return x.to("neuron:1")'),
     "None is the current device": ("def f(x):\n    return x.cuda(None)", 'def f(x):\n    return x.to("neuron")'),
     "an index that may be None": ("def f(m, args):\n    m.cuda(args.gpu)", 'def f(m, args):\n    m.to("neuron")'),
-    "an index by keyword": ("def f(x, rank):\n    return x.cuda(device=rank)", 'def f(x, rank):\n    return x.to(device="neuron")'),
+    "an index by keyword": (
+        "def f(x, rank):\n    return x.cuda(device=rank)",
+        'def f(x, rank):\n    return x.to(device="neuron")',
+    ),
     "an index of a list": ("def f(x, ids):\n    return x.cuda(ids[0])", 'def f(x, ids):\n    return x.to("neuron")'),
-    "an index that is computed from plain names": ("def f(x, r, n):\n    return x.cuda(r % n)", 'def f(x, r, n):\n    return x.to("neuron")'),
+    "an index that is computed from plain names": (
+        "def f(x, r, n):\n    return x.cuda(r % n)",
+        'def f(x, r, n):\n    return x.to("neuron")',
+    ),
     "the local rank of the environment": (
         'import os\n\n\ndef f(x):\n    return x.cuda(int(os.environ["LOCAL_RANK"]))',
         'import os\n\n\ndef f(x):\n    return x.to("neuron")',
@@ -27,18 +43,33 @@ CHANGED = {
         'd = torch.device("cuda:0")\n\n\ndef f(x):\n    return x.cuda(d)',
         'd = torch.device("neuron")\n\n\ndef f(x):\n    return x.to(d)',
     ),
-    "chained": ("def f():\n    return nn.Linear(2, 2).cuda().eval()", 'def f():\n    return nn.Linear(2, 2).to("neuron").eval()'),
-    "in a comprehension": ("def f(xs):\n    return [x.cuda() for x in xs]", 'def f(xs):\n    return [x.to("neuron") for x in xs]'),
-    "in map": ("def f(xs):\n    return map(lambda x: x.cuda(), xs)", 'def f(xs):\n    return map(lambda x: x.to("neuron"), xs)'),
+    "chained": (
+        "def f():\n    return nn.Linear(2, 2).cuda().eval()",
+        'def f():\n    return nn.Linear(2, 2).to("neuron").eval()',
+    ),
+    "in a comprehension": (
+        "def f(xs):\n    return [x.cuda() for x in xs]",
+        'def f(xs):\n    return [x.to("neuron") for x in xs]',
+    ),
+    "in map": (
+        "def f(xs):\n    return map(lambda x: x.cuda(), xs)",
+        'def f(xs):\n    return map(lambda x: x.to("neuron"), xs)',
+    ),
     "in apply": ("def f(m):\n    m.apply(lambda t: t.cuda())", 'def f(m):\n    m.apply(lambda t: t.to("neuron"))'),
     "in an f-string": ('def f(x):\n    return f"{x.cuda()}"', "def f(x):\n    return f\"{x.to('neuron')}\""),
-    "unbound and called": ("def f(x):\n    return torch.Tensor.cuda(x)", 'def f(x):\n    return torch.Tensor.to(x, "neuron")'),
+    "unbound and called": (
+        "def f(x):\n    return torch.Tensor.cuda(x)",
+        'def f(x):\n    return torch.Tensor.to(x, "neuron")',
+    ),
     "unbound and passed on": (
         "def f(xs):\n    return list(map(torch.Tensor.cuda, xs))",
         'def f(xs):\n    return list(map(lambda t: t.to("neuron"), xs))',
     ),
-    "by its name": ('def f(x):\n    return getattr(x, "cuda")()', 'def f(x):\n    return getattr(x, "to")("neuron")'),
-    "a storage": ("def f(x):\n    return x.untyped_storage().cuda()", 'def f(x):\n    return x.untyped_storage().to(device="neuron")'),
+    "by its name": ('def f(x):\n    return getattr(x, "cuda")()', 'def f(x):\n    return x.to("neuron")'),
+    "a storage": (
+        "def f(x):\n    return x.untyped_storage().cuda()",
+        'def f(x):\n    return x.untyped_storage().to(device="neuron")',
+    ),
     "super() inside an own cuda()": (
         "class M(nn.Module):\n    def cuda(self):\n        return super().cuda()",
         'class M(nn.Module):\n    def cuda(self):\n        return super().to("neuron")',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from harness import migrate
 
 SET = 'import os\n\nos.environ["{}"] = {}\nprint(1)\n'
@@ -94,7 +95,9 @@ def test_other_uses_are_reported(code: str) -> None:
     assert outcome.one("TN121")["safety"] == "manual"
 
 
-@pytest.mark.parametrize("code", ['print("set CUDA_HOME")', 'raise SystemExit("CUDA_VISIBLE_DEVICES")', '"""CUDA_HOME."""'])
+@pytest.mark.parametrize(
+    "code", ['print("set CUDA_HOME")', 'raise SystemExit("CUDA_VISIBLE_DEVICES")', '"""CUDA_HOME."""']
+)
 def test_texts_are_kept(code: str) -> None:
     outcome = migrate(code + "\n")
     assert "TN121" not in outcome.rules()

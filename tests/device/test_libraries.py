@@ -1,8 +1,12 @@
 """Arguments of libraries that have names of their own for accelerators."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest
+
 from harness import migrate
 
 TOLD = {
@@ -45,9 +49,7 @@ def test_silent(code: str) -> None:
 
 
 def test_a_name_in_a_variable_and_its_probe_stay() -> None:
-    text = (
-        'import torch\nfrom lightning import Trainer\n\nname = "cuda" if torch.cuda.is_available() else "cpu"\nTrainer(accelerator=name)\n'
-    )
+    text = 'import torch\nfrom lightning import Trainer\n\nname = "cuda" if torch.cuda.is_available() else "cpu"\nTrainer(accelerator=name)\n'
     outcome = migrate(text)
     assert outcome.text == text
     assert outcome.rules() == ["TN123", "TN103"]

@@ -71,3 +71,13 @@ def test_another_package() -> None:
     outcome = migrate(source)
     assert outcome.text == source
     assert outcome.lines("TN117") == []
+
+
+def test_a_guarded_import() -> None:
+    source = (
+        "try:\n    from torch.cuda import nvtx\nexcept ImportError:\n    nvtx = None\n\n\n"
+        "def f(x):\n    if nvtx is not None:\n        nvtx.range_push('a')\n    return x if nvtx else None\n"
+    )
+    outcome = migrate(source)
+    assert outcome.text == source.replace("nvtx.range_push('a')", "pass")
+    assert [f["line"] for f in outcome.findings if f["rule"] == "TN117" and f["status"] == "kept"] == [8, 10]

@@ -1,8 +1,12 @@
 """map_location as a function, and where it is missing."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest
+
 from harness import migrate
 
 HEAD = "import torch\n\n\n"
@@ -40,7 +44,7 @@ UNCHANGED = {
     "a device of the program": 'def f(device):\n    return torch.load("m", map_location=device)',
     "the CPU by position": 'def f():\n    return torch.load("m", "cpu")',
     "unpacked arguments": 'def f(kw):\n    return torch.load("m", **kw)',
-    "another load": 'import json\n\n\ndef f(x):\n    return json.load(x)',
+    "another load": "import json\n\n\ndef f(x):\n    return json.load(x)",
 }
 
 

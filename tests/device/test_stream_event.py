@@ -82,6 +82,11 @@ def test_left_alone(line: str) -> None:
     assert migrate(inside(line)).text == inside(line)
 
 
+def test_a_class_pattern_names_the_type() -> None:
+    source = HEAD + "def f(x):\n    match x:\n        case torch.cuda.Event():\n            return 1\n"
+    assert migrate(source).text == source.replace("torch.cuda.Event", "torch.Event")
+
+
 def test_pointers_are_errors_where_the_stream_is_known() -> None:
     outcome = migrate(inside("return torch.cuda.current_stream().cuda_stream, s.cuda_stream"))
     assert [f["severity"] for f in outcome.findings if f["safety"] == "manual"] == ["error", "warning"]

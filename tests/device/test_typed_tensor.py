@@ -1,15 +1,25 @@
 """Tensor types of torch.cuda, and the default type."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import pytest
+
 from harness import migrate
 
 HEAD = "import torch\n\n\n"
 
 CHANGED = {
-    "sizes": ("def f():\n    return torch.cuda.FloatTensor(2, 3)", 'def f():\n    return torch.empty(2, 3, dtype=torch.float32, device="neuron")'),
-    "one size": ("def f():\n    return torch.cuda.IntTensor(4)", 'def f():\n    return torch.empty(4, dtype=torch.int32, device="neuron")'),
+    "sizes": (
+        "def f():\n    return torch.cuda.FloatTensor(2, 3)",
+        'def f():\n    return torch.empty(2, 3, dtype=torch.float32, device="neuron")',
+    ),
+    "one size": (
+        "def f():\n    return torch.cuda.IntTensor(4)",
+        'def f():\n    return torch.empty(4, dtype=torch.int32, device="neuron")',
+    ),
     "a shape": (
         "def f(x):\n    return torch.cuda.FloatTensor(x.shape).fill_(0)",
         'def f(x):\n    return torch.empty(x.shape, dtype=torch.float32, device="neuron").fill_(0)',
@@ -30,9 +40,18 @@ CHANGED = {
         "import numpy as np\n\n\ndef f(n):\n    return torch.cuda.FloatTensor(np.zeros(n))",
         'import numpy as np\n\n\ndef f(n):\n    return torch.tensor(np.zeros(n), dtype=torch.float32, device="neuron")',
     ),
-    "nothing": ("def f():\n    return torch.cuda.ByteTensor()", 'def f():\n    return torch.empty(0, dtype=torch.uint8, device="neuron")'),
-    "a cast": ("def f(x):\n    return x.type(torch.cuda.HalfTensor)", 'def f(x):\n    return x.to("neuron", torch.float16)'),
-    "a cast by text": ('def f(x):\n    return x.type("torch.cuda.FloatTensor")', 'def f(x):\n    return x.to("neuron", torch.float32)'),
+    "nothing": (
+        "def f():\n    return torch.cuda.ByteTensor()",
+        'def f():\n    return torch.empty(0, dtype=torch.uint8, device="neuron")',
+    ),
+    "a cast": (
+        "def f(x):\n    return x.type(torch.cuda.HalfTensor)",
+        'def f(x):\n    return x.to("neuron", torch.float16)',
+    ),
+    "a cast by text": (
+        'def f(x):\n    return x.type("torch.cuda.FloatTensor")',
+        'def f(x):\n    return x.to("neuron", torch.float32)',
+    ),
     "a cast by a variable": (
         "def f(x, y):\n    kind = torch.cuda.FloatTensor\n    return x.type(kind), y.type(kind)",
         'def f(x, y):\n    kind = torch.float32\n    return x.to("neuron", kind), y.to("neuron", kind)',
@@ -58,7 +77,10 @@ CHANGED = {
         'def f(x):\n    return not (isinstance(x, torch.Tensor) and x.dtype == torch.float32 and x.device.type == "neuron")',
     ),
     "an annotation": ("def f(x: torch.cuda.FloatTensor):\n    return x", "def f(x: torch.Tensor):\n    return x"),
-    "an annotation in quotes": ('def f(x: "torch.cuda.FloatTensor"):\n    return x', 'def f(x: "torch.Tensor"):\n    return x'),
+    "an annotation in quotes": (
+        'def f(x: "torch.cuda.FloatTensor"):\n    return x',
+        'def f(x: "torch.Tensor"):\n    return x',
+    ),
     "the default type by text": (
         'def f():\n    torch.set_default_tensor_type("torch.cuda.HalfTensor")',
         'def f():\n    torch.set_default_dtype(torch.float16)\n    torch.set_default_device("neuron")',

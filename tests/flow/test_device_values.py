@@ -1,11 +1,15 @@
 """Every way to spell, keep and test a device that is followed, with what becomes of it."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import re
 import textwrap
 
 import pytest
+
 from harness import migrate
 
 HEAD = "import torch\n"
@@ -16,8 +20,14 @@ SPELLINGS = {
     "a prefix stays": ('x = torch.ones(2, device=r"cuda")', 'x = torch.ones(2, device=r"neuron")'),
     "index 0 is the current device": ('x = torch.ones(2, device="cuda:0")', 'x = torch.ones(2, device="neuron")'),
     "another index stays": ('x = torch.ones(2, device="cuda:3")', 'x = torch.ones(2, device="neuron:3")'),
-    "f-string": ('def f(i):\n    return torch.device(f"cuda:{i}")', 'def f(i):\n    return torch.device(f"neuron:{i}")'),
-    "percent": ('def f(i):\n    return torch.device("cuda:%d" % i)', 'def f(i):\n    return torch.device("neuron:%d" % i)'),
+    "f-string": (
+        'def f(i):\n    return torch.device(f"cuda:{i}")',
+        'def f(i):\n    return torch.device(f"neuron:{i}")',
+    ),
+    "percent": (
+        'def f(i):\n    return torch.device("cuda:%d" % i)',
+        'def f(i):\n    return torch.device("neuron:%d" % i)',
+    ),
     "percent of both parts": (
         'def f(i):\n    return torch.device("%s:%d" % ("cuda", i))',
         'def f(i):\n    return torch.device("%s:%d" % ("neuron", i))',
@@ -42,11 +52,17 @@ SPELLINGS = {
         'def f(i):\n    return torch.device("cuda" + ":" + str(i))',
         'def f(i):\n    return torch.device("neuron" + ":" + str(i))',
     ),
-    "type and index": ('def f(i):\n    return torch.device("cuda", i)', 'def f(i):\n    return torch.device("neuron", i)'),
+    "type and index": (
+        'def f(i):\n    return torch.device("cuda", i)',
+        'def f(i):\n    return torch.device("neuron", i)',
+    ),
     "type and index 0": ('d = torch.device("cuda", 0)', 'd = torch.device("neuron")'),
     "type and index 0 by keyword": ('d = torch.device(type="cuda", index=0)', 'd = torch.device(type="neuron")'),
     "type and another index": ('d = torch.device("cuda", 1)', 'd = torch.device("neuron", 1)'),
-    "to": ('def f(x):\n    return x.to("cuda", non_blocking=True)', 'def f(x):\n    return x.to("neuron", non_blocking=True)'),
+    "to": (
+        'def f(x):\n    return x.to("cuda", non_blocking=True)',
+        'def f(x):\n    return x.to("neuron", non_blocking=True)',
+    ),
     "to by keyword": ('def f(x):\n    return x.to(device="cuda")', 'def f(x):\n    return x.to(device="neuron")'),
     "a context manager": ('with torch.device("cuda"):\n    pass', 'with torch.device("neuron"):\n    pass'),
     "a partial": (
@@ -54,7 +70,10 @@ SPELLINGS = {
         'from functools import partial\nctx = partial(torch.autocast, device_type="neuron", dtype=torch.bfloat16)',
     ),
     "an alias of torch": ('import torch as t\nd = t.device("cuda")', 'import torch as t\nd = t.device("neuron")'),
-    "a name of torch": ('from torch import device\nd = device("cuda")', 'from torch import device\nd = device("neuron")'),
+    "a name of torch": (
+        'from torch import device\nd = device("cuda")',
+        'from torch import device\nd = device("neuron")',
+    ),
     "a device module by name": ('m = getattr(torch, "cuda")', 'm = getattr(torch, "neuron")'),
     "a conditional": (
         'def f(x, cpu):\n    return x.to("cpu" if cpu else "cuda")',
@@ -76,7 +95,10 @@ PLACES = {
         'a = "neuron"\nb = a\nc = torch.device(b)\nx = torch.ones(2).to(c)',
     ),
     "two targets": ('a = b = "cuda"\nx = torch.ones(2, device=b)', 'a = b = "neuron"\nx = torch.ones(2, device=b)'),
-    "a tuple assignment": ('d, n = "cuda", 3\nx = torch.ones(n, device=d)', 'd, n = "neuron", 3\nx = torch.ones(n, device=d)'),
+    "a tuple assignment": (
+        'd, n = "cuda", 3\nx = torch.ones(n, device=d)',
+        'd, n = "neuron", 3\nx = torch.ones(n, device=d)',
+    ),
     "a walrus": (
         'def f(x):\n    if d := "cuda":\n        return x.to(d)',
         'def f(x):\n    if d := "neuron":\n        return x.to(d)',
@@ -144,8 +166,8 @@ PLACES = {
         '    where: str = field(default_factory=lambda: "neuron")\n\n\ndef f(c, x):\n    return x.to(c.where)',
     ),
     "a field where the dataclass is made": (
-        "from dataclasses import dataclass\n\n\n@dataclass\nclass C:\n    where: str\n\n\nc = C(where=\"cuda\")\nx = torch.ones(2).to(c.where)",
-        "from dataclasses import dataclass\n\n\n@dataclass\nclass C:\n    where: str\n\n\nc = C(where=\"neuron\")\nx = torch.ones(2).to(c.where)",
+        'from dataclasses import dataclass\n\n\n@dataclass\nclass C:\n    where: str\n\n\nc = C(where="cuda")\nx = torch.ones(2).to(c.where)',
+        'from dataclasses import dataclass\n\n\n@dataclass\nclass C:\n    where: str\n\n\nc = C(where="neuron")\nx = torch.ones(2).to(c.where)',
     ),
     "argparse default": (
         'import argparse\np = argparse.ArgumentParser()\np.add_argument("--where", default="cuda")\nx = torch.ones(2).to(p.parse_args().where)',
@@ -236,9 +258,9 @@ PLACES = {
         'from typing import Literal\n\n\ndef f(x, where: Literal["cpu", "neuron"] = "neuron"):\n    return x.to(where)',
     ),
     "get_args of a Literal": (
-        "from typing import Literal, get_args\nWhere = Literal[\"cpu\", \"cuda\"]\n\n\ndef f(x, where: Where = \"cuda\"):\n"
+        'from typing import Literal, get_args\nWhere = Literal["cpu", "cuda"]\n\n\ndef f(x, where: Where = "cuda"):\n'
         "    assert where in get_args(Where)\n    return x.to(where)",
-        "from typing import Literal, get_args\nWhere = Literal[\"cpu\", \"neuron\"]\n\n\ndef f(x, where: Where = \"neuron\"):\n"
+        'from typing import Literal, get_args\nWhere = Literal["cpu", "neuron"]\n\n\ndef f(x, where: Where = "neuron"):\n'
         "    assert where in get_args(Where)\n    return x.to(where)",
     ),
     "a name alone, in a file of settings": ('device = "cuda"', 'device = "neuron"'),
@@ -271,8 +293,14 @@ TESTS = {
         'def f(x):\n    return "neuron" != x.device.type',
     ),
     "in": ('def f(x):\n    return "cuda" in str(x.device)', 'def f(x):\n    return "neuron" in str(x.device)'),
-    "not in": ('def f(x):\n    return "cuda" not in str(x.device)', 'def f(x):\n    return "neuron" not in str(x.device)'),
-    "a tuple": ('def f(x):\n    return x.device.type in ("cpu", "cuda")', 'def f(x):\n    return x.device.type in ("cpu", "neuron")'),
+    "not in": (
+        'def f(x):\n    return "cuda" not in str(x.device)',
+        'def f(x):\n    return "neuron" not in str(x.device)',
+    ),
+    "a tuple": (
+        'def f(x):\n    return x.device.type in ("cpu", "cuda")',
+        'def f(x):\n    return x.device.type in ("cpu", "neuron")',
+    ),
     "a set in a constant": (
         'KNOWN = {"cpu", "cuda"}\n\n\ndef f(x):\n    return x.device.type in KNOWN',
         'KNOWN = {"cpu", "neuron"}\n\n\ndef f(x):\n    return x.device.type in KNOWN',

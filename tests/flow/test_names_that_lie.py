@@ -1,10 +1,14 @@
 """Code whose names only look like a device: none of it is edited."""
 
+# Snippets stand on one line each, so that a case can be read as a pair.
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import textwrap
 
 import pytest
+
 from harness import migrate
 
 LIES = {
@@ -36,7 +40,7 @@ LIES = {
         'class Fish:\n    def __init__(self):\n        self.type = "barra"\n\n    def is_it(self):\n        return self.type == "cuda"'
     ),
     "an attribute called device of an own class with other values": (
-        "class Shop:\n    def __init__(self):\n        self.device = \"phone\"\n\n"
+        'class Shop:\n    def __init__(self):\n        self.device = "phone"\n\n'
         '    def is_it(self):\n        return self.device == "cuda"'
     ),
     "a parameter called is_cuda": "def f(x, is_cuda=True):\n    return x if is_cuda else None",
@@ -72,12 +76,12 @@ LIES = {
     "a default value of an own parameter": 'def say(word="cuda"):\n    return len(word)',
     "words joined": 'name = "-".join(["cuda", "12"])\nfetch(name)',
     "two attributes of one name in two classes": (
-        "import torch\n\n\nclass Reader:\n    def __init__(self):\n        self.mode = \"cuda\"\n\n    def read(self):\n"
+        'import torch\n\n\nclass Reader:\n    def __init__(self):\n        self.mode = "cuda"\n\n    def read(self):\n'
         "        return open_index(self.mode)\n\n\nclass Mover:\n    def __init__(self, mode):\n        self.mode = mode\n\n"
         "    def move(self, x):\n        return x.to(self.mode)"
     ),
     "a variable that also holds other words": (
-        "import torch\n\n\ndef f(x, fast):\n    kind = \"cuda\" if fast else \"slow\"\n    log(kind)\n    return x.to(kind)"
+        'import torch\n\n\ndef f(x, fast):\n    kind = "cuda" if fast else "slow"\n    log(kind)\n    return x.to(kind)'
     ),
     "a tensor type of the CPU": 'import torch\ntorch.set_default_tensor_type("torch.FloatTensor")',
     "a storage lambda that means the CPU": 'import torch\nx = torch.load("m", map_location=lambda storage, loc: storage)',
@@ -88,12 +92,12 @@ LIES = {
     "a table of accelerators": 'BACKENDS = {"cuda": "nccl", "xpu": "ccl", "cpu": "gloo"}\nname = BACKENDS[device.type]',
     "a chain of accelerators": 'def f(x):\n    if x.device.type == "cuda":\n        return 1\n    elif x.device.type == "mps":\n        return 2\n    return 3',
     "a conditional chain of accelerators": (
-        "import torch\nd = \"cuda\" if torch.cuda.is_available() else \"mps\" if torch.backends.mps.is_available() else \"cpu\"\n"
+        'import torch\nd = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"\n'
         "x = torch.ones(2, device=d)"
     ),
     "a tuple of accelerators": 'def f(x):\n    return x.device.type in ("cuda", "xpu")',
     "an accelerator of Lightning in a variable": (
-        "import torch\nfrom lightning.pytorch import Trainer\nname = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n"
+        'import torch\nfrom lightning.pytorch import Trainer\nname = "cuda" if torch.cuda.is_available() else "cpu"\n'
         "Trainer(accelerator=name)"
     ),
     "a device of XGBoost": 'import xgboost\nxgboost.XGBClassifier(device="cuda")',

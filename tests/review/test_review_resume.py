@@ -292,11 +292,15 @@ def test_a_file_that_cannot_be_written_keeps_its_decision(repo: Path) -> None:
         blocker = repo / ".neuron-migrate-1-0.tmp"  # the name of the temporary file of the first write
         blocker.mkdir()
         review.press("w", "model.py: not written", "1 file written")
-        assert text(repo, "model") == MODEL
-        blocker.rmdir()
-        review.press("w", "1 file written")
         review.send("q")
         assert review.end() == 1
+    assert text(repo, "model") == MODEL
+    blocker.rmdir()
+    with Session(repo, "review", ".") as again:
+        again.expect("3 decisions waiting")
+        again.press("w", "1 file written")
+        again.send("q")
+        assert again.end() == 0
     assert text(repo, "model").count('.to("neuron")') == 3
     assert text(repo, "train") == TRAIN.replace("batch.cuda()", 'batch.to("neuron")')
 

@@ -10,10 +10,11 @@ DEVICE_STRING = Rule(
     summary='A string that names the device: `"cuda"` becomes `"neuron"`',
     best=Safety.SAFE,
     argument=(
-        "The string stands where torch expects a device (a closed list of positions), so it can mean nothing else there; "
-        "a string that reaches such a position through names is safe only when every use of those names was followed."
+        "The string stands where torch expects a device (a closed list of positions), so it can mean nothing else "
+        "there; a string that reaches such a position through names is safe only when every use of those names "
+        "was followed."
     ),
-    source="TorchNeuron documentation 2.33: the device type is `neuron`, a bare name is the current device of the process",
+    source="TorchNeuron documentation 2.33: the device type is `neuron`, a bare name is the process's current device",
     why="TorchNeuron registers the device type `neuron`; on a host without CUDA the old name raises.",
     silent="Texts for people (help, logs, errors), docstrings, comments, and names that only look like a device.",
     examples=(
@@ -26,12 +27,15 @@ DEVICE_TEST = Rule(
     name="device-test",
     summary='A test of a device, such as `x.device.type == "cuda"` or `x.is_cuda`',
     best=Safety.SAFE,
-    argument="The other side of the test is a `.device`, a `torch.device`, or a value that is used as a device and nothing else.",
+    argument="The other side of the test is a `.device`, a `torch.device`, or a value that is used as a device.",
     source="TorchNeuron documentation 2.33: tensors there report the device type `neuron`",
     why="A test that still asks for cuda takes the CPU branch on Trainium without a word.",
     silent="Comparisons whose other side is not known to be a device are reported, not changed.",
     examples=(
-        ('import torch\nok = torch.ones(1).device.type == "cuda"\n', 'import torch\nok = torch.ones(1).device.type == "neuron"\n'),
+        (
+            'import torch\nok = torch.ones(1).device.type == "cuda"\n',
+            'import torch\nok = torch.ones(1).device.type == "neuron"\n',
+        ),
         ("import torch\nok = torch.ones(1).is_cuda\n", 'import torch\nok = torch.ones(1).device.type == "neuron"\n'),
     ),
 )
@@ -40,10 +44,12 @@ DEVICE_INDEX = Rule(
     name="device-index",
     summary="A literal device index other than 0",
     best=Safety.REVIEW,
-    argument="Under torchrun a process owns one index, its local rank; another literal one is right only in a single process.",
+    argument="Under torchrun a process owns one index, its local rank; another one is right only in a single process.",
     source="TorchNeuron documentation 2.33, distributed: one device per process",
     why="`cuda:1` in one process of many raises on Trainium, where a rank owns only its own core.",
-    examples=(('import torch\nx = torch.ones(2, device="cuda:1")\n', 'import torch\nx = torch.ones(2, device="neuron:1")\n'),),
+    examples=(
+        ('import torch\nx = torch.ones(2, device="cuda:1")\n', 'import torch\nx = torch.ones(2, device="neuron:1")\n'),
+    ),
 )
 MULTI_BACKEND = Rule(
     code="TN124",
@@ -57,10 +63,10 @@ MULTI_BACKEND = Rule(
 THIRD_PARTY_ACCELERATOR_NAME = Rule(
     code="TN123",
     name="third-party-accelerator-name",
-    summary="A library that chooses the accelerator by a name of its own, such as Lightning's `accelerator=\"gpu\"`",
+    summary='A library that chooses the accelerator by a name of its own, such as Lightning\'s `accelerator="gpu"`',
     best=Safety.MANUAL,
     argument="It never edits: the library decides which names exist, and none of them stands for Trainium.",
-    source="Public documentation of the libraries (Lightning, transformers, Composer, XGBoost, LightGBM, CatBoost, Ray, ONNX Runtime)",
+    source="Documentation of Lightning, transformers, Composer, XGBoost, LightGBM, CatBoost, Ray, ONNX Runtime",
     why="`gpu` and `auto` look for CUDA there; on Trainium they fail, or run on the CPU without a word.",
     silent="Calls of the same name that come from elsewhere: the library is known by its import.",
 )

@@ -21,8 +21,8 @@ AVAILABILITY_PROBE = Rule(
     summary="The question whether an accelerator is there",
     best=Safety.SAFE,
     argument=(
-        "On Trainium the new test is true where the old one was true on CUDA; on a host with neither both are false, because "
-        "`hasattr` is asked first."
+        "On Trainium the new test is true where the old one was true on CUDA; on a host with neither both are false, "
+        "because `hasattr` is asked first."
     ),
     source="TorchNeuron documentation 2.33; the form that accelerate and transformers use for the native device",
     why="A wheel without CUDA answers False, and the program runs on the CPU without a word.",
@@ -48,7 +48,7 @@ class AvailabilityProbe(Transform):
         if isinstance(node, cst.Attribute) and spelled != "is_available":
             return
         above = cx.parent(node)
-        if isinstance(above, (cst.Attribute, cst.ImportAlias, cst.AsName)) or isinstance(above, cst.Param):
+        if isinstance(above, (cst.Attribute, cst.ImportAlias, cst.AsName, cst.Param)):
             return
         if isinstance(above, cst.Arg) and above.keyword is node:
             return
@@ -66,7 +66,9 @@ class AvailabilityProbe(Transform):
         else:
             changes, requests = cx.rename(node, PROBE, "torch.neuron.is_available")
             fix = cx.fix("the probe asks for neuron", *changes, requests=requests)
-            cx.report(node, "the function is passed on: torch.neuron.is_available", Safety.REVIEW, fix=fix, evidence=evidence)
+            cx.report(
+                node, "the function is passed on: torch.neuron.is_available", Safety.REVIEW, fix=fix, evidence=evidence
+            )
 
     def _imported(self, node: cst.Name, cx: Context) -> bool:
         return any(b.imported == PROBE for b in cx.names.bindings(node.value, cx.names.scope(node)))
@@ -118,17 +120,21 @@ def probe_changes(call: cst.Call, node: cst.CSTNode, cx: Context) -> tuple[list[
 def _asked_before(call: cst.Call, cx: Context) -> cst.CSTNode | None:
     """The name in `hasattr(torch, "cuda") and torch.cuda.is_available()`, which asks for the module already."""
     above = cx.parent(call)
-    if not isinstance(above, cst.BooleanOperation) or above.right is not call or not isinstance(above.operator, cst.And):
+    if (
+        not isinstance(above, cst.BooleanOperation)
+        or above.right is not call
+        or not isinstance(above.operator, cst.And)
+    ):
         return None
     left = above.left
-    if isinstance(left, cst.Call) and len(left.args) == 2 and cx.origin(left.func).name == "builtins.hasattr":
-        if cx.origin(left.args[0].value).name == "torch" and cx.string(left.args[1].value) == "cuda":
-            return left.args[1].value
-    return None
+    if not isinstance(left, cst.Call) or len(left.args) != 2 or cx.origin(left.func).name != "builtins.hasattr":
+        return None
+    asked = cx.origin(left.args[0].value).name == "torch" and cx.string(left.args[1].value) == "cuda"
+    return left.args[1].value if asked else None
 
 
 def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
-    """Device names that are taken where this probe holds: arms of a conditional, or assigned in the block of an `if`."""
+    """Device names that are taken where this probe holds: arms of a conditional, or assigned under an `if`."""
     places = cx.devices.places
     child: cst.CSTNode = call
     for above in cx.index.ancestors(call):

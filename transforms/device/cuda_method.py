@@ -16,12 +16,12 @@ CUDA_METHOD = Rule(
     summary='`.cuda()` becomes `.to("neuron")`',
     best=Safety.SAFE,
     argument=(
-        "No class of the repository defines its own `cuda()`, so the method is torch's; `.to` moves as `.cuda` does and "
-        "returns the same object for modules. An index 0 is the current device of a process that owns one."
+        "No class of the repository defines its own `cuda()`, so the method is torch's; `.to` moves as `.cuda` does "
+        "and returns the same object for modules. An index 0 is the current device of a process that owns one."
     ),
-    source="TorchNeuron documentation 2.33: `.to(\"neuron\")`; torch 2.13 signatures of Tensor.cuda and Module.cuda",
+    source='TorchNeuron documentation 2.33: `.to("neuron")`; torch 2.13 signatures of Tensor.cuda and Module.cuda',
     why="A torch wheel without CUDA raises in `.cuda()`.",
-    silent="Receivers whose class defines its own `cuda()`, attributes named `cuda` that are not called, modules named cuda.",
+    silent="Receivers whose class defines its own `cuda()`, attributes and modules named `cuda` that are not called.",
     examples=(
         (
             "import torch\n\n\ndef f(x):\n    return x.cuda(non_blocking=True)\n",
@@ -66,7 +66,7 @@ class CudaMethod(Transform):
         if self._own(receiver, cx):
             cx.keep(site, "own method cuda()")
         elif unpacks(node):
-            cx.report(site, "arguments of .cuda() are unpacked: move by hand to .to(\"neuron\")", Safety.MANUAL)
+            cx.report(site, 'arguments of .cuda() are unpacked: move by hand to .to("neuron")', Safety.MANUAL)
         elif is_storage(receiver, cx):
             self._storage(node, site, cx)
         elif map_location_function(receiver, cx) is None:
@@ -115,7 +115,9 @@ class CudaMethod(Transform):
                 safety = Safety.REVIEW
                 evidence.append((device, "an index (or None): a process owns one device, the current one"))
             else:
-                cx.report(site, "the index of .cuda() is computed: write .to(\"neuron\") and see what it was for", Safety.MANUAL)
+                cx.report(
+                    site, 'the index of .cuda() is computed: write .to("neuron") and see what it was for', Safety.MANUAL
+                )
                 return
         fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(site, "to"), arguments, requires=requires)
         cx.report(site, 'tensors and modules move with .to("neuron")', safety, fix=fix, evidence=evidence)
@@ -124,7 +126,9 @@ class CudaMethod(Transform):
         """Storages take the device by keyword only."""
         arguments = cx.arguments(node)
         device = cx.argument(node, "device", 0)
-        if len(node.args) > 1 or (device is not None and not _plain(device.value, cx) and cx.integer(device.value) is None):
+        if len(node.args) > 1 or (
+            device is not None and not _plain(device.value, cx) and cx.integer(device.value) is None
+        ):
             cx.report(site, "a storage moves with .to(device=...): its arguments are keywords there", Safety.MANUAL)
             return
         if device is not None:
@@ -160,14 +164,21 @@ class CudaMethod(Transform):
 
     def _dynamic(self, node: cst.Call, getter: cst.Call, cx: Context) -> None:
         """`getattr(x, "cuda")()`."""
-        if cx.origin(getter.func).name != "builtins.getattr" or len(getter.args) != 2 or not self._names_method(getter, cx):
+        if (
+            cx.origin(getter.func).name != "builtins.getattr"
+            or len(getter.args) != 2
+            or not self._names_method(getter, cx)
+        ):
             return
         name = getter.args[1].value
         if node.args:
             cx.report(name, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL)
             return
+        receiver = getter.args[0].value
+        bare = isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript, cst.Call))
+        code = cx.code(receiver) if bare else f"({cx.code(receiver)})"
         arguments = cx.arguments(node).prepend(cx.literal("neuron", node))
-        fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(name, cx.literal("to", name)), arguments)
+        fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(getter, f"{code}.to"), arguments)
         evidence = [(name, "the method is looked up by its name")]
         cx.report(name, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix, evidence=evidence)
 
@@ -177,7 +188,9 @@ class CudaMethod(Transform):
             if node.args and cx.string(node.args[0].value) == "cuda":
                 cx.report(node.args[0].value, 'methodcaller("cuda"): call .to("neuron")', Safety.MANUAL)
         elif self._names_method(node, cx) and not (isinstance(above, cst.Call) and above.func is node):
-            cx.report(node.args[1].value, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL, severity=WARNING)
+            cx.report(
+                node.args[1].value, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL, severity=WARNING
+            )
 
     def _names_method(self, getter: cst.Call, cx: Context) -> bool:
         return (
@@ -226,7 +239,9 @@ def _from_torch(receiver: cst.BaseExpression, cx: Context) -> bool:
         if isinstance(receiver, cst.Call):
             origin = cx.origin(receiver.func)
             if origin.names:
-                return not origin.ambiguous and origin.name.startswith("torch.") and not origin.name.startswith(_ANYTHING)
+                return (
+                    not origin.ambiguous and origin.name.startswith("torch.") and not origin.name.startswith(_ANYTHING)
+                )
             receiver = receiver.func
         else:
             receiver = receiver.value

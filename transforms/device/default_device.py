@@ -16,8 +16,9 @@ DEFAULT_DEVICE = Rule(
     summary="`set_default_tensor_type` with a CUDA type becomes `set_default_dtype` and `set_default_device`",
     best=Safety.REVIEW,
     argument=(
-        "The two calls say what the type said. `set_default_device` also acts on factory functions that the old call did "
-        "not reach (`torch.arange` of integers, `torch.randperm`), so a person should look at what is made on the host."
+        "The two calls say what the type said. `set_default_device` also acts on factory functions that the old call "
+        "did not reach (`torch.arange` of integers, `torch.randperm`), so a person should look at what is "
+        "made on the host."
     ),
     source="torch 2.13 documentation of set_default_device and set_default_dtype; TorchNeuron has no tensor types",
     why="`torch.cuda.FloatTensor` can't be the default type without CUDA.",
@@ -53,7 +54,12 @@ class DefaultDevice(Transform):
             return
         statement = cx.parent(node)
         names = {kind for kind, _ in kinds}
-        if len(names) != 1 or not names <= FLOATING or not isinstance(statement, cst.Expr) or node.args[0].keyword is not None:
+        if (
+            len(names) != 1
+            or not names <= FLOATING
+            or not isinstance(statement, cst.Expr)
+            or node.args[0].keyword is not None
+        ):
             for site in sites:
                 cx.report(site, "set the default dtype and the default device instead", Safety.MANUAL)
             return
@@ -65,7 +71,13 @@ class DefaultDevice(Transform):
         fix = cx.fix("dtype and device are set apart", *changes, requests=requests)
         evidence = [(node, "every factory function without device= now makes its tensor on neuron")]
         for site in sites:
-            cx.report(site, "the default dtype and the default device are set apart", Safety.REVIEW, fix=fix, evidence=evidence)
+            cx.report(
+                site,
+                "the default dtype and the default device are set apart",
+                Safety.REVIEW,
+                fix=fix,
+                evidence=evidence,
+            )
 
     def _kind(self, node: cst.CSTNode, cx: Context) -> tuple[str, str]:
         """Name of the type, and the device that it says: `neuron`, `cpu`, or empty for something else."""

@@ -41,7 +41,11 @@ class DeviceString(Transform):
         elif verdict.kind == "multi":
             self._several(node, verdict, cx)
         elif verdict.kind == "pattern":
-            message = "a device name is matched with this pattern: match neuron there" if verdict.needed else "a pattern that names cuda"
+            message = (
+                "a device name is matched with this pattern: match neuron there"
+                if verdict.needed
+                else "a pattern that names cuda"
+            )
             severity = ERROR if verdict.needed else WARNING
             cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=severity, evidence=verdict.evidence)
         elif verdict.kind == "kernel":
@@ -82,7 +86,7 @@ class DeviceString(Transform):
         safety = verdict.safety
         evidence = list(verdict.evidence)
         rule = DEVICE_STRING if verdict.kind == "given" else DEVICE_TEST
-        requires = [verdict.probe.func] if isinstance(verdict.probe, cst.Call) else []
+        requires: list[cst.CSTNode] = [verdict.probe.func] if isinstance(verdict.probe, cst.Call) else []
         changes: list[Change] = [_swap(node, text if plain else "cuda", "neuron")]
         bound = cut_of(verdict.subject, cx)
         if bound is not None:
@@ -159,14 +163,16 @@ def _index_beside(node: cst.CSTNode, cx: Context) -> cst.Arg | None:
 
 def _conditions(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
     """Device names in the test that decides whether this one is taken: `"cuda" if "cuda" in name else "cpu"`."""
-    holder = cx.index.enclosing(node, cst.IfExp, cst.BaseSmallStatement)
-    if not isinstance(holder, cst.IfExp):
-        block = cx.index.enclosing(node, cst.If, cst.BaseCompoundStatement)
-        if not isinstance(block, cst.If) or not isinstance(holder, (cst.Assign, cst.AnnAssign)):
+    statement = cx.index.statement(node)
+    holder: cst.CSTNode | None = cx.index.enclosing(node, cst.IfExp)
+    if holder is None or cx.index.statement(holder) is not statement:
+        holder = cx.index.enclosing(statement, cst.If, cst.FunctionDef, cst.ClassDef, cst.For, cst.While, cst.With)
+        if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
             return []
-        holder = block
+    if not isinstance(holder, (cst.IfExp, cst.If)):
+        return []
     found: list[cst.CSTNode] = []
-    tests = [holder.test]
+    tests: list[cst.CSTNode] = [holder.test]
     while tests:
         test = tests.pop()
         if isinstance(test, cst.BooleanOperation):
@@ -177,10 +183,13 @@ def _conditions(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
             tests += [a.value for a in test.args]
         elif isinstance(test, cst.Comparison):
             tests += [test.left, *(c.comparator for c in test.comparisons)]
-        elif isinstance(test, cst.SimpleString) and test is not node and device_literal(cx, test) is not None:
-            if cx.devices.literal(test).kind in _EDITED:
-                found.append(test)
+        elif isinstance(test, cst.SimpleString) and test is not node and _changes(test, cx):
+            found.append(test)
     return found
+
+
+def _changes(node: cst.CSTNode, cx: Context) -> bool:
+    return device_literal(cx, node) is not None and cx.devices.literal(node).kind in _EDITED
 
 
 def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:

@@ -10,6 +10,7 @@ from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.transform import Transform
 from transforms.engine.words import words
+from transforms.flow.steps import Origin
 
 _CUDA, _NEURON = len("cuda"), len("neuron")
 _BINDS_TIGHTER = (cst.Comparison, cst.ComparisonTarget, cst.BinaryOperation, cst.Await, cst.Attribute, cst.Subscript)
@@ -84,7 +85,9 @@ class DeviceTest(Transform):
                 return True
             if isinstance(above, cst.Attribute) and above.attr is name:
                 target = cx.parent(above)
-                if isinstance(target, cst.AssignTarget) or (isinstance(target, cst.AnnAssign) and target.target is above):
+                if isinstance(target, cst.AssignTarget) or (
+                    isinstance(target, cst.AnnAssign) and target.target is above
+                ):
                     return True
         return False
 
@@ -128,8 +131,11 @@ class DeviceTest(Transform):
         text = cx.string(other)
         return other if text is not None and text.startswith("cuda") and len(text) == length else None
 
-    def _holds_cuda(self, origins: list[object], cx: Context) -> bool:
-        return any((cx.string(getattr(o, "node", None)) or "").startswith("cuda") or isinstance(getattr(o, "node", None), cst.FormattedString) for o in origins)
+    def _holds_cuda(self, origins: list[Origin], cx: Context) -> bool:
+        """Whether a CUDA name, or one that is put together, is among what a value can be."""
+        return any(
+            isinstance(o.node, cst.FormattedString) or (cx.string(o.node) or "").startswith("cuda") for o in origins
+        )
 
     # patterns ---------------------------------------------------------------------------------------------------
 
@@ -142,5 +148,7 @@ class DeviceTest(Transform):
         if not cx.origin(call.func).name.startswith("re.") or cx.devices.literal(node).kind != "pattern":
             return
         needed = cx.devices.literal(node).needed
-        message = "a device name is matched with this pattern: match neuron there" if needed else "a pattern that names cuda"
+        message = (
+            "a device name is matched with this pattern: match neuron there" if needed else "a pattern that names cuda"
+        )
         cx.report(node, message, Safety.MANUAL, severity=ERROR if needed else WARNING)

@@ -75,7 +75,9 @@ class EnvVar(Transform):
     def _visible(self, node: cst.SimpleString, access: str, cx: Context) -> None:
         """Which devices a process sees: TorchNeuron decides that by rank, a single process may choose a core."""
         if access == "read":
-            message = f"{VISIBLE} is not set on Trainium: ask for NEURON_RT_VISIBLE_CORES (a range such as 0-3), or the local rank"
+            message = (
+                f"{VISIBLE} is not set on Trainium: ask for NEURON_RT_VISIBLE_CORES (such as 0-3), or the local rank"
+            )
             cx.report(node, message, Safety.MANUAL, severity=ERROR)
             return
         value = self._value(node, cx) if access in ("write", "default") else None
@@ -90,9 +92,11 @@ class EnvVar(Transform):
             cx.report(node, "the runtime reads NEURON_RT_VISIBLE_CORES", Safety.REVIEW, fix=fix, evidence=evidence)
             return
         if cx.facts.distributed:
-            message = f"{VISIBLE} is not read on Trainium: under torchrun TorchNeuron gives each rank its core; take it out"
+            message = (
+                f"{VISIBLE} is not read on Trainium: under torchrun TorchNeuron gives each rank its core; take it out"
+            )
         else:
-            message = f"{VISIBLE} is not read on Trainium: set NEURON_RT_VISIBLE_CORES (such as 0 or 0-3) before the runtime starts"
+            message = f"{VISIBLE} is not read on Trainium: set NEURON_RT_VISIBLE_CORES (such as 0-3) before it starts"
         cx.report(node, message, Safety.MANUAL, severity=WARNING)
 
     def _idle(self, node: cst.SimpleString, variable: Variable, access: str, cx: Context) -> None:
@@ -184,4 +188,8 @@ def _text_of_number(value: cst.CSTNode, cx: Context) -> bool:
     """`str(i)`, `f"{i}"` of one number."""
     if isinstance(value, cst.Call) and cx.origin(value.func).name == "builtins.str":
         return len(value.args) == 1 and isinstance(value.args[0].value, (cst.Name, cst.Attribute, cst.Integer))
-    return isinstance(value, cst.FormattedString) and len(value.parts) == 1 and isinstance(value.parts[0], cst.FormattedStringExpression)
+    return (
+        isinstance(value, cst.FormattedString)
+        and len(value.parts) == 1
+        and isinstance(value.parts[0], cst.FormattedStringExpression)
+    )

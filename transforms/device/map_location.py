@@ -16,11 +16,11 @@ MAP_LOCATION = Rule(
     summary="Where loaded tensors go: `map_location` given as a function, or not at all",
     best=Safety.REVIEW,
     argument=(
-        "A function that moves every storage to CUDA says no more than the name of the device does; a storage that is moved "
-        "in a longer function takes the device by keyword."
+        "A function that moves every storage to CUDA says no more than the name of the device does; a storage that is "
+        "moved in a longer function takes the device by keyword."
     ),
-    source="torch 2.13: torch.load accepts a device name; UntypedStorage.to takes keywords only. TorchNeuron 2.33: one device per process",
-    why="`storage.cuda()` raises without CUDA, and a file saved on CUDA can't be loaded on Trainium without map_location.",
+    source="torch 2.13 (torch.load takes a device name, UntypedStorage.to keywords only); TorchNeuron 2.33",
+    why="`storage.cuda()` raises without CUDA, and so does loading what was saved on CUDA without map_location.",
     silent="Functions that return the storage (they mean the CPU), and texts and dicts, which are device strings.",
     examples=(
         (
@@ -48,9 +48,10 @@ class MapLocation(Transform):
                 self._moved(node, node.func.attr, function, cx)
             return
         name = cx.origin(node.func).name
-        if name in ("torch.load", "torch.jit.load") and not unpacks(node) and node.args:
-            if cx.argument(node, "map_location", LOADERS[name]) is None:
-                self._missing(node, name, cx)
+        if name not in ("torch.load", "torch.jit.load") or unpacks(node) or not node.args:
+            return
+        if cx.argument(node, "map_location", LOADERS[name]) is None:
+            self._missing(node, name, cx)
 
     def _moved(self, node: cst.Call, site: cst.Name, function: cst.CSTNode, cx: Context) -> None:
         if isinstance(function, cst.Lambda) and function.body is node and isinstance(cx.parent(function), cst.Arg):

@@ -177,7 +177,9 @@ def _of_self(node: cst.Attribute) -> bool:
 
 
 def _type_argument(node: cst.CSTNode, cx: Context) -> bool:
-    """Whether a class stands inside `Optional[...]`, `list[...]` or a union that is no annotation."""
+    """Whether a class stands inside `Optional[...]`, `list[...]` or a union that is no annotation, or is a pattern."""
+    if isinstance(cx.parent(node), cst.MatchClass):
+        return True
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.BitOr):
             return True

@@ -32,7 +32,10 @@ class ThirdPartyAcceleratorName(Transform):
 
     def _argument(self, arg: cst.Arg, row: Accelerator, cx: Context) -> None:
         if not row.values:
-            if not (isinstance(arg.value, cst.Name) and arg.value.value in ("None", "False")) and cx.integer(arg.value) != 0:
+            if (
+                not (isinstance(arg.value, cst.Name) and arg.value.value in ("None", "False"))
+                and cx.integer(arg.value) != 0
+            ):
                 assert arg.keyword is not None
                 cx.report(arg.keyword, row.advice, Safety.MANUAL, severity=row.severity)
             return

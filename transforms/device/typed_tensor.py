@@ -18,8 +18,8 @@ TYPED_TENSOR = Rule(
     summary="Tensor types such as `torch.cuda.FloatTensor`, as constructors, casts, tests and texts",
     best=Safety.SAFE,
     argument=(
-        "The type says a data type and a device, which torch takes as `dtype` and `device` everywhere. A constructor is "
-        "changed only where its arguments show whether they are sizes or values."
+        "The type says a data type and a device, which torch takes as `dtype` and `device` everywhere. A constructor "
+        "is changed only where its arguments show whether they are sizes or values."
     ),
     source="torch 2.13 documentation of tensor types; TorchNeuron has no such types (sources of April 2026)",
     why="`torch.cuda.FloatTensor` raises without CUDA, and no type of that kind exists for neuron.",
@@ -150,13 +150,20 @@ class TypedTensor(Transform):
         safety, evidence = Safety.SAFE, []
         if ambiguous or cx.own_method("type") or cx.at_import_time(call):
             safety = Safety.REVIEW
-            evidence.append((call, cx.own_method("type") or "runs when the module is imported, or the name is ambiguous"))
+            evidence.append(
+                (call, cx.own_method("type") or "runs when the module is imported, or the name is ambiguous")
+            )
         dtype, requests = cx.spell(f"torch.{DTYPES[kind]}", site)
         text = f"{cx.literal('neuron', call)}, {dtype}"
         if unpacks(call) or any(a.keyword is not None and a.keyword.value == "dtype" for a in call.args):
             cx.report(site, f"move and cast with .to({text})", Safety.MANUAL)
             return
-        fix = cx.fix(".type(...) becomes .to(device, dtype)", cx.replace(call.func.attr, "to"), cx.replace(arg.value, text), requests=requests)
+        fix = cx.fix(
+            ".type(...) becomes .to(device, dtype)",
+            cx.replace(call.func.attr, "to"),
+            cx.replace(arg.value, text),
+            requests=requests,
+        )
         cx.report(site, f"the cast is .to({text})", safety, fix=fix, evidence=evidence)
 
     def _instance(self, call: cst.Call, site: cst.CSTNode, kind: str, cx: Context) -> None:
@@ -167,11 +174,16 @@ class TypedTensor(Transform):
         code = cx.code(subject)
         tensor, wants = cx.spell("torch.Tensor", site)
         test = f"{cx.code(call.func)}({code}, {tensor}) and {self._test(code, kind, site, cx)}"
-        fix = cx.fix("the test of a type becomes one of dtype and device", cx.replace(call, cx.parenthesize(call, test)), requests=wants)
+        fix = cx.fix(
+            "the test of a type becomes one of dtype and device",
+            cx.replace(call, _grouped(call, test, cx)),
+            requests=wants,
+        )
         cx.report(site, "a type says dtype and device: both are tested", Safety.REVIEW, fix=fix)
 
     def _test(self, code: str, kind: str, at: cst.CSTNode, cx: Context) -> str:
-        return f"{code}.dtype == {cx.spell(f'torch.{DTYPES[kind]}', at)[0]} and {code}.device.type == {cx.literal('neuron', at)}"
+        dtype = cx.spell(f"torch.{DTYPES[kind]}", at)[0]
+        return f"{code}.dtype == {dtype} and {code}.device.type == {cx.literal('neuron', at)}"
 
     # types in variables -----------------------------------------------------------------------------------------
 
@@ -195,7 +207,10 @@ class TypedTensor(Transform):
         changes = [cx.replace(use.node, dtype)]
         for call, name in zip(casts, uses):
             assert isinstance(call.func, cst.Attribute)
-            changes += [cx.replace(call.func.attr, "to"), cx.replace(name, f"{cx.literal('neuron', call)}, {target.value}")]
+            changes += [
+                cx.replace(call.func.attr, "to"),
+                cx.replace(name, f"{cx.literal('neuron', call)}, {target.value}"),
+            ]
         if not casts:
             return False
         fix = cx.fix("the variable holds the dtype, and the casts name the device", *changes, requests=requests)
@@ -216,10 +231,9 @@ class TypedTensor(Transform):
         if isinstance(call, cst.Call) and isinstance(above, cst.Arg) and _casts(call, above, cx):
             self._cast(call, above, node, kind, cx, False)
             return
-        if reason := text_role(cx, node):
-            if reason != "key of a dict":
-                cx.keep(node, reason)
-                return
+        if (reason := text_role(cx, node)) and reason != "key of a dict":
+            cx.keep(node, reason)
+            return
         comparison = cx.parent(above) if isinstance(above, cst.ComparisonTarget) else above
         if isinstance(comparison, cst.Comparison) and self._compared(comparison, node, kind, cx):
             return
@@ -240,15 +254,19 @@ class TypedTensor(Transform):
         assert isinstance(other, cst.Call) and isinstance(other.func, cst.Attribute)
         if not _repeatable(other.func.value):
             return False
-        text = cx.parenthesize(comparison, self._test(cx.code(other.func.value), kind, node, cx))
+        text = _grouped(comparison, self._test(cx.code(other.func.value), kind, node, cx), cx)
         requests = cx.spell(f"torch.{DTYPES[kind]}", node)[1]
-        fix = cx.fix("the test of a type becomes one of dtype and device", cx.replace(comparison, text), requests=requests)
+        fix = cx.fix(
+            "the test of a type becomes one of dtype and device", cx.replace(comparison, text), requests=requests
+        )
         cx.report(node, "a type says dtype and device: both are tested", Safety.SAFE, fix=fix)
         return True
 
     def _asks_types(self, cx: Context) -> bool:
         return any(
-            isinstance(above := cx.parent(name), cst.Attribute) and (call := cx.parent(above)) is not None and _type_of(call, cx)
+            isinstance(above := cx.parent(name), cst.Attribute)
+            and (call := cx.parent(above)) is not None
+            and _type_of(call, cx)
             for name in cx.index.names.get("type", [])
         )
 
@@ -273,6 +291,14 @@ def _sets_default(node: cst.CSTNode, cx: Context) -> bool:
         above = cx.parent(above)
     call = cx.parent(above) if isinstance(above, cst.Arg) else None
     return isinstance(call, cst.Call) and cx.origin(call.func).name == _DEFAULT
+
+
+def _grouped(node: cst.CSTNode, text: str, cx: Context) -> str:
+    """An `and` expression for the place of `node`, in parentheses inside an `or` as well."""
+    above = cx.parent(node)
+    if isinstance(above, cst.BooleanOperation) and isinstance(above.operator, cst.Or) and not getattr(node, "lpar", ()):
+        return f"({text})"
+    return cx.parenthesize(node, text)
 
 
 def _repeatable(node: cst.CSTNode) -> bool:

@@ -32,8 +32,8 @@ def _travels(inner: Edit, move: Edit) -> bool:
 
 
 def swallows(outer: Edit, inner: Edit) -> bool:
-    """Whether `outer` takes out (text or whole statement) a range in which all of `inner` lies, so that nothing is left to
-    do for `inner`."""
+    """Whether `outer` takes out (text or whole statement) a range in which all of `inner` lies, so that nothing is left
+    to do for `inner`."""
     if outer.moved is not None or outer.text not in ("", "pass") or outer.end - outer.start <= inner.end - inner.start:
         return False
     if inner.start == inner.end:

@@ -117,7 +117,14 @@ class Residue:
         above = self.cx.parent(node)
         return (isinstance(above, cst.Attribute) and above.attr is node) or (
             isinstance(above, cst.Arg) and above.keyword is node
-        )
+        ) or self._assigned(node)
+
+    def _assigned(self, node: cst.Name) -> bool:
+        """Whether a plain name receives a value here: the value speaks for itself."""
+        above = self.cx.parent(node)
+        if isinstance(above, (cst.AnnAssign, cst.NamedExpr)):
+            return above.target is node
+        return isinstance(above, cst.AssignTarget)
 
     def _foreign(self, node: cst.CSTNode, names: list[str], origin: Origin) -> PendingFinding:
         name = names[0]
@@ -313,7 +320,7 @@ def _call_role(cx: Context, call: cst.Call, node: cst.CSTNode) -> str:
     called = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted_name(call.func)
     if called in _PRINTERS:
         return "log text"
-    if called.endswith(("Error", "Exception", "Warning")):
+    if called.endswith(("Error", "Exception", "Warning", "Exit")):
         return "error text"
     if called == "format" and isinstance(call.func, cst.Attribute):
         return text_role(cx, call)

@@ -63,9 +63,10 @@ class Backward(Locations):
         yield from self.backward(node.left)
         if isinstance(node.operator, cst.Add) and isinstance(node.left, (cst.List, cst.Tuple)):
             yield from self.backward(node.right)
-        elif isinstance(node.operator, cst.Modulo) and isinstance(node.right, cst.Tuple) and node.right.elements:
-            if (self.cx.string(node.left) or "").startswith("%s"):
-                yield from self.backward(node.right.elements[0].value)
+        elif isinstance(node.operator, cst.Modulo) and (self.cx.string(node.left) or "").startswith("%s"):
+            parts = node.right.elements if isinstance(node.right, cst.Tuple) else ()
+            for part in parts[:1]:
+                yield from self.backward(part.value)
 
     def _from_subscript(self, node: cst.Subscript) -> Iterator[Origin | Place]:
         key = self.key(node)
@@ -110,13 +111,12 @@ class Backward(Locations):
                 yield from self.backward(first)
         elif name in _GIVES_DEVICE:
             yield Origin("device", node, f"{name}()")
-        elif name in CONVERSIONS:
+        elif name in CONVERSIONS or name.endswith("typing.get_args") or name == "typing_extensions.get_args":
             if first is not None:
                 yield from self.backward(first)
-        elif name.endswith("typing.get_args") or name == "typing_extensions.get_args":
-            if first is not None:
-                yield from self.backward(first)
-        elif name in ("os.environ.get", "os.getenv", "builtins.getattr") or (method in _GETTERS and not self.resolves(node)):
+        elif name in ("os.environ.get", "os.getenv", "builtins.getattr") or (
+            method in _GETTERS and not self.resolves(node)
+        ):
             yield from self._from_lookup(node, name)
         elif method in _TEXT_METHODS | _SPLITS and not name and isinstance(node.func, cst.Attribute):
             yield from self.backward(node.func.value)

@@ -68,7 +68,9 @@ class Component:
     @property
     def named(self) -> str:
         """A place whose name says device, empty when there is none."""
-        return next((name for kind, _, name in self.places if kind in ("var", "attr", "item") and names_device(name)), "")
+        return next(
+            (name for kind, _, name in self.places if kind in ("var", "attr", "item") and names_device(name)), ""
+        )
 
 
 class Components:
@@ -176,26 +178,37 @@ class Components:
             if isinstance(holder, cst.ClassDef):
                 yield self.places.field(holder, name)
             above = self.cx.parent(binding.node)
-            if isinstance(above, (cst.Param, cst.AnnAssign)) and above.annotation is not None:
-                if self.cx.origin(above.annotation.annotation).name == "torch.device":
-                    yield Origin("device", above.annotation, "annotated as torch.device")
+            annotation = above.annotation if isinstance(above, (cst.Param, cst.AnnAssign)) else None
+            if annotation is not None and self.cx.origin(annotation.annotation).name == "torch.device":
+                yield Origin("device", annotation, "annotated as torch.device")
         if holder is not None:
             for use in self.cx.names.uses(name, holder):
                 yield from self.places.forward(use)
 
-    def _part(self, target: cst.Name) -> list[Place] | None:
-        """`a, b = f()`: what `f` returns at the place of the target, None for other statements."""
+    def _part(self, target: cst.Name) -> list[Origin | Place] | None:
+        """`a, b = f()`, `a, b = (1, 2) if c else (3, 4)`: what the target receives, None for other statements."""
         element = self.cx.parent(target)
         holder = self.cx.parent(element) if isinstance(element, cst.Element) else None
         assigned = self.cx.parent(holder) if isinstance(holder, (cst.Tuple, cst.List)) else None
         statement = self.cx.parent(assigned) if isinstance(assigned, cst.AssignTarget) else None
         if not isinstance(holder, (cst.Tuple, cst.List)) or not isinstance(statement, cst.Assign):
             return None
-        if not isinstance(statement.value, cst.Call) or any(isinstance(e, cst.StarredElement) for e in holder.elements):
+        if any(isinstance(e, cst.StarredElement) for e in holder.elements):
             return None
         place = next(i for i, e in enumerate(holder.elements) if e is element)
-        found = self.places.called(statement.value)
-        return [("return", id(f), f"{f.name.value}#{place}") for f, _ in found] or None
+        return self._at(statement.value, place)
+
+    def _at(self, value: cst.CSTNode, place: int) -> list[Origin | Place] | None:
+        """What the `place`-th part of a value can be."""
+        if isinstance(value, cst.IfExp):
+            arms = [self._at(value.body, place), self._at(value.orelse, place)]
+            return None if any(arm is None for arm in arms) else [step for arm in arms for step in arm or ()]
+        if isinstance(value, cst.Tuple) and place < len(value.elements):
+            return list(self.places.backward(value.elements[place].value))
+        if isinstance(value, cst.Call):
+            found = self.places.called(value)
+            return [("return", id(f), f"{f.name.value}#{place}") for f, _ in found] or None
+        return None
 
     def _given(self, function: cst.FunctionDef, parameter: str) -> Iterator[Origin | Place]:
         """What the calls in this file pass for a parameter."""
@@ -224,9 +237,10 @@ class Components:
         """Defaults of click options, which arrive as parameters."""
         for decorator in function.decorators:
             call = decorator.decorator
-            if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "option":
-                if option_destination(self.cx, call) == parameter:
-                    yield from self._defaults(call)
+            if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+                continue
+            if call.func.attr.value == "option" and option_destination(self.cx, call) == parameter:
+                yield from self._defaults(call)
 
     def _attribute(self, owner: int, name: str) -> Iterator[Sink | Origin | Place]:
         owners = self._owners_of(name)
@@ -273,7 +287,9 @@ class Components:
                     known.add(self.places.field(scope, name)[1])
                 elif isinstance(above, cst.Attribute) and above.attr is node:
                     stored = self.cx.parent(above)
-                    if isinstance(stored, cst.AssignTarget) or (isinstance(stored, cst.AnnAssign) and stored.target is above):
+                    if isinstance(stored, cst.AssignTarget) or (
+                        isinstance(stored, cst.AnnAssign) and stored.target is above
+                    ):
                         known.add(self.places.attribute(above)[1])
             known.discard(0)
         return known
@@ -352,17 +368,20 @@ class Components:
                     yield from self._read_or_given(subscript)
             elif isinstance(above, cst.Arg):
                 call = self.cx.parent(above)
-                if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.args[0] is above:
-                    if call.func.attr.value in ("get", "pop", "setdefault", "getenv"):
-                        yield from self.places.forward(call)
-                        if len(call.args) > 1:
-                            yield from self.places.backward(call.args[1].value)
+                if isinstance(call, cst.Call) and call.args[0] is above and self._looks_up(call):
+                    yield from self.places.forward(call)
+                    if len(call.args) > 1:
+                        yield from self.places.backward(call.args[1].value)
         for node in self.cx.index.names.get(name, []):
             above = self.cx.parent(node)
             call = self.cx.parent(above) if isinstance(above, cst.Arg) and above.keyword is node else None
             if isinstance(call, cst.Call) and self.cx.origin(call.func).name == "builtins.dict":
                 assert isinstance(above, cst.Arg)
                 yield from self.places.backward(above.value)
+
+    def _looks_up(self, call: cst.Call) -> bool:
+        method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+        return method in ("get", "pop", "setdefault", "getenv")
 
     def _contents(self, scope: int, name: str) -> Iterator[Sink | Origin | Place]:
         """Values of a dict in a variable: what its display holds, and what subscripts read or write."""
@@ -413,7 +432,6 @@ class Components:
                 scope = self.cx.names.scope(property_)
                 if isinstance(scope, cst.ClassDef):
                     yield self.places.field(scope, name)
-
 
     def _part_of(self, call: cst.Call, place: int) -> Iterator[Sink | Origin | Place]:
         """Where the `place`-th part of what a call returns goes."""

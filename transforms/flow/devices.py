@@ -1,7 +1,8 @@
 """Which strings name a device: what the uses of a value prove about it.
 
 A literal is a device when some use of its component is a device position, and every test of the component changes
-together with it. Nothing is guessed: a name alone (`device`) is evidence for a person to look at, never for a safe edit.
+together with it. Nothing is guessed: a name alone (`device`) is evidence for a person to look at, never for a
+safe edit.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import libcst as cst
 from transforms.engine.model import Safety
 from transforms.flow.components import Component, Components, all_device_names
 from transforms.flow.places import Origin, Place, Places, Sink, names_device
+from transforms.flow.storages import is_saved_location
 
 if TYPE_CHECKING:
     from transforms.engine.context import Context
@@ -84,7 +86,9 @@ class Devices:
         for kind, safety in (("device", Safety.SAFE), ("taken", Safety.SAFE), ("likely", Safety.REVIEW)):
             if kind in kinds:
                 keeps = "index" in kinds or any(s.indexed for s in sinks if s.kind == "test")
-                return Verdict("given", safety, ((kinds[kind].node, kinds[kind].text),), "", keeps, probe=self._probe(node))
+                return Verdict(
+                    "given", safety, ((kinds[kind].node, kinds[kind].text),), "", keeps, probe=self._probe(node)
+                )
         if "test" in kinds:
             return self._test(node, kinds["test"])
         if "key" in kinds:
@@ -96,7 +100,7 @@ class Devices:
         return Verdict("unknown", evidence=tuple((s.node, s.text) for s in sinks[:1]))
 
     def _several(self, node: cst.CSTNode, kinds: dict[str, Sink]) -> Verdict | None:
-        """The verdict for one of several accelerators that stand side by side: in a table, a list, a chain of choices."""
+        """The verdict for one of several accelerators that stand side by side: in a table, a list, a chain."""
         needed = "test" not in kinds and "key" not in kinds
         if (sink := kinds.get("multi")) is not None:
             return Verdict("multi", evidence=((sink.node, sink.text),), needed=needed)
@@ -116,12 +120,12 @@ class Devices:
         if top is not None:
             yield from _leaves(top)
             return
-        statement = self.cx.index.enclosing(node, cst.BaseSmallStatement)
-        here = self.cx.index.enclosing(node, cst.If, cst.FunctionDef, cst.ClassDef)
+        statement = self.cx.index.statement(node)
+        here: cst.CSTNode | None = self.cx.index.enclosing(node, cst.If, cst.FunctionDef, cst.ClassDef)
         if not isinstance(statement, (cst.Assign, cst.AnnAssign, cst.Return)) or not isinstance(here, cst.If):
             return
-        while isinstance(above := self.cx.parent(here), cst.If) and above.orelse is here:
-            here = above
+        while isinstance(outer := self.cx.parent(here), cst.If) and outer.orelse is here:
+            here = outer
         branch: cst.CSTNode | None = here
         while isinstance(branch, (cst.If, cst.Else)):
             for line in branch.body.body:
@@ -161,7 +165,8 @@ class Devices:
     def _goes_on(self, component: Component) -> bool:
         """Whether a value may be used where this file does not show it: only then its name alone says something."""
         open_ended = any(
-            kind in ("attr", "item") or (kind == "var" and owner == id(self.cx.module)) for kind, owner, _ in component.places
+            kind in ("attr", "item") or (kind == "var" and owner == id(self.cx.module))
+            for kind, owner, _ in component.places
         )
         return open_ended or bool(component.of_kind("leak"))
 
@@ -210,6 +215,8 @@ class Devices:
         """A literal that something is compared with: the other side decides."""
         if sink.other is None:
             return Verdict("unknown", evidence=((sink.node, sink.text),))
+        if is_saved_location(sink.other, self.cx):
+            return Verdict("saved", evidence=((sink.other, "where a tensor was when it was saved"),))
         return self.tested(sink.other, sink.node, node)
 
     def tested(self, subject: cst.CSTNode, test: cst.CSTNode, literal: cst.CSTNode | None = None) -> Verdict:
@@ -219,9 +226,8 @@ class Devices:
             return Verdict("unknown", evidence=((test, "compared with a constant"),))
         component, origins = self._value(subject)
         group = component.key if component else ""
-        if component is not None:
-            if not all_device_names(self.cx, component):
-                return Verdict("unknown", evidence=((test, "compared with something that also holds other texts"),))
+        if component is not None and not all_device_names(self.cx, component):
+            return Verdict("unknown", evidence=((test, "compared with something that also holds other texts"),))
         direct = next((o for o in origins if o.kind == "device"), None)
         if direct is not None:
             # `.device` compared with a text as a whole is more often a setting of that name than a tensor's device
@@ -322,7 +328,9 @@ class Devices:
             target = alias.targets[0].target if isinstance(alias, cst.Assign) else alias.name
             if isinstance(target, cst.Name):
                 for use in self.cx.names.uses(target.value, self.cx.names.scope(target)):
-                    annotated += [self.cx.parent(a) for a in self.cx.index.ancestors(use) if isinstance(a, cst.Annotation)][:1]
+                    annotated += [
+                        self.cx.parent(a) for a in self.cx.index.ancestors(use) if isinstance(a, cst.Annotation)
+                    ][:1]
         for holder in annotated:
             places: list[Place] = []
             if isinstance(holder, cst.AnnAssign):
@@ -333,7 +341,9 @@ class Devices:
                 places = [("return", id(holder), holder.name.value)]
             found = self._joined(places)
             if found is not None and (found.proof or found.named) and all_device_names(self.cx, found):
-                return Verdict("choice", Safety.REVIEW, ((subscript, "names of devices that a field may hold"),), found.key, True)
+                return Verdict(
+                    "choice", Safety.REVIEW, ((subscript, "names of devices that a field may hold"),), found.key, True
+                )
         return Verdict("unknown", evidence=((subscript, sink.text),))
 
     def _probe(self, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -75,9 +75,24 @@ class Forward(Arguments):
             yield from self._formatted(above)
         elif isinstance(above, cst.Lambda):
             yield from self._lambda(above)
-        elif isinstance(above, (cst.If, cst.While, cst.Assert, cst.UnaryOperation, cst.Expr, cst.Match, cst.WithItem)):
-            return
-        elif isinstance(above, (cst.Annotation, cst.Del, cst.Global, cst.Nonlocal, cst.CompIf, cst.AugAssign)):
+        elif isinstance(
+            above,
+            (
+                cst.If,
+                cst.While,
+                cst.Assert,
+                cst.UnaryOperation,
+                cst.Expr,
+                cst.Match,
+                cst.WithItem,
+                cst.Annotation,
+                cst.Del,
+                cst.Global,
+                cst.Nonlocal,
+                cst.CompIf,
+                cst.AugAssign,
+            ),
+        ):
             return
         else:
             yield Sink("leak", node, "used in a way that can't be followed")
@@ -109,9 +124,8 @@ class Forward(Arguments):
     def _joined_text(self, above: cst.BinaryOperation, node: cst.CSTNode) -> Iterator[Sink | Place]:
         if isinstance(above.operator, cst.Add):
             tail = self.cx.string(above.right) if above.left is node else None
-            if above.left is node and (tail is None or tail.startswith(":")):
-                yield from self.forward(above)
-            elif isinstance(node, (cst.List, cst.Tuple)):
+            opens = above.left is node and (tail is None or tail.startswith(":"))
+            if opens or isinstance(node, (cst.List, cst.Tuple)):
                 yield from self.forward(above)
             else:
                 yield Sink("text", above, "part of a longer text")
@@ -133,7 +147,9 @@ class Forward(Arguments):
         if isinstance(whole, cst.FormattedString) and whole.parts[0] is part and part.format_spec is None:
             rest = whole.parts[1:]
             head = rest[0].value if rest and isinstance(rest[0], cst.FormattedStringText) else None
-            if not rest or (head is not None and (head == ":" and len(rest) == 2 or re.match(r":\d+$", head) and len(rest) == 1)):
+            if not rest or (
+                head is not None and ((head == ":" and len(rest) == 2) or (re.match(r":\d+$", head) and len(rest) == 1))
+            ):
                 yield from self.forward(whole)
                 return
         yield Sink("text", part, "part of a text")
@@ -141,10 +157,10 @@ class Forward(Arguments):
     def _lambda(self, function: cst.Lambda) -> Iterator[Sink | Place]:
         arg = self.cx.parent(function)
         call = self.cx.parent(arg) if isinstance(arg, cst.Arg) else None
-        if isinstance(arg, cst.Arg) and isinstance(call, cst.Call) and arg.keyword is not None:
-            if arg.keyword.value in ("default_factory", "factory"):
-                yield from self.forward(call)
-                return
+        keyword = arg.keyword.value if isinstance(arg, cst.Arg) and arg.keyword is not None else ""
+        if isinstance(call, cst.Call) and keyword in ("default_factory", "factory"):
+            yield from self.forward(call)
+            return
         yield Sink("leak", function, "result of a lambda")
 
     def _assigned(self, target: cst.CSTNode, statement: cst.CSTNode) -> Iterator[Sink | Place]:
@@ -251,10 +267,10 @@ class Forward(Arguments):
 
     def _chain_names_others(self, comparison: cst.Comparison) -> bool:
         """Whether the `if`/`elif` chain around a test also tests for another accelerator."""
-        here = self.cx.index.enclosing(comparison, cst.If, cst.BaseSmallStatement, cst.IfExp)
-        if not isinstance(here, cst.If):
+        here = self.cx.index.statement(comparison)
+        if not isinstance(here, cst.If) or self.cx.index.enclosing(comparison, cst.If, cst.IfExp) is not here:
             return False
-        top = here
+        top: cst.If = here
         while isinstance(above := self.cx.parent(top), cst.If) and above.orelse is top:
             top = above
         link: cst.CSTNode | None = top
@@ -275,7 +291,8 @@ class Forward(Arguments):
                 if any(self.other_accelerator(s) for s in sides):
                     return True
             elif isinstance(part, cst.Call) and part.args and isinstance(part.func, cst.Attribute):
-                if part.func.attr.value == "startswith" and self.other_accelerator(part.args[0].value):
+                prefix = part.func.attr.value == "startswith"
+                if prefix and self.other_accelerator(part.args[0].value):
                     return True
         return False
 
@@ -315,7 +332,14 @@ class Forward(Arguments):
             for step in self.forward(call):
                 yield replace(step, indexed=False) if isinstance(step, Sink) and first else step
         elif name in _TESTS:
-            yield Sink("test", call, f"tested with .{name}()", call.args[0].value if call.args else None, attribute.value, False)
+            yield Sink(
+                "test",
+                call,
+                f"tested with .{name}()",
+                call.args[0].value if call.args else None,
+                attribute.value,
+                False,
+            )
             if name == "removeprefix":
                 yield Sink("index", call, "its index is cut out")
         elif name in ("append", "extend", "insert", "add"):
@@ -343,9 +367,7 @@ class Forward(Arguments):
             if lower == 0 and upper in _CUTS:
                 for step in self.forward(subscript):
                     yield replace(step, indexed=False) if isinstance(step, Sink) else step
-            elif part.upper is None and lower in _CUTS:
-                yield Sink("index", subscript, "its end is cut out")
-            elif part.upper is None and part.lower is not None and lower is None:
+            elif part.upper is None and part.lower is not None and (lower in _CUTS or lower is None):
                 yield Sink("index", subscript, "its end is cut out")
             elif lower != 0 or upper is not None:
                 yield Sink("leak", subscript, "cut at a fixed place")

@@ -66,6 +66,9 @@ class Arguments(Locations):
             position == (1 if name.startswith("torch.library.") else 0) and method == "register_kernel"
         ):
             yield Sink("kernel", call, "the device that a kernel is registered for")
+        elif method == "cuda" and not name and (keyword == "device" or (not keyword and position == 0)):
+            direct = isinstance(node, (cst.SimpleString, cst.FormattedString))
+            yield Sink("device" if direct else "taken", call, "argument of .cuda()")
         elif keyword in DEVICE_KEYWORDS:
             known = name.startswith("torch.") or method in DEVICE_METHODS
             yield Sink("device" if known else "likely", arg, f"{keyword}= of a call")
@@ -92,7 +95,9 @@ class Arguments(Locations):
         return None
 
     def _taken(self, call: cst.Call, node: cst.CSTNode, name: str) -> Iterator[Sink | Place]:
-        if not name.startswith(("torch.cuda.", "torch.neuron.")) or isinstance(node, (cst.SimpleString, cst.FormattedString)):
+        if not name.startswith(("torch.cuda.", "torch.neuron.")) or isinstance(
+            node, (cst.SimpleString, cst.FormattedString)
+        ):
             yield Sink("device", call, f"device of {name}")
         else:
             yield Sink("taken", call, f"argument of {name}")  # an index does as well
@@ -114,14 +119,14 @@ class Arguments(Locations):
         elif method in DEVICE_METHODS and position == 0 and not keyword and not name:
             yield Sink("device", call, f"first argument of .{method}()")
             yield from self.into_function(call, keyword, position)
-        elif method == "cuda" and position == 0 and receiver is not None and not name:
-            direct = isinstance(node, (cst.SimpleString, cst.FormattedString))
-            yield Sink("device" if direct else "taken", call, "argument of .cuda()")
-        elif receiver is not None and not name and position == 0 and (method in _TESTS or method in _SPLITS or method == "replace"):
+        elif (
+            receiver is not None
+            and not name
+            and position == 0
+            and (method in _TESTS or method in _SPLITS or method == "replace")
+        ):
             yield Sink("test", call, f"tested with .{method}()", receiver, node, False)
-        elif name in CONVERSIONS:
-            yield from self.forward(call)
-        elif method == "join" or (method == "replace" and position == 1):
+        elif name in CONVERSIONS or method == "join" or (method == "replace" and position == 1):
             yield from self.forward(call)
         elif method == "format":
             if position == 0 and receiver is not None and _TEMPLATE.match(self.cx.string(receiver) or ""):
@@ -135,7 +140,9 @@ class Arguments(Locations):
             yield Sink("pattern", call, text, call.args[1 - position].value if len(call.args) > 1 else None)
         elif name == "builtins.len":
             yield from self._measured(call, node)
-        elif (method in _GETTERS or name in ("builtins.getattr", "os.getenv")) and (position >= 1 or keyword == "default"):
+        elif (method in _GETTERS or name in ("builtins.getattr", "os.getenv")) and (
+            position >= 1 or keyword == "default"
+        ):
             yield from self._default(call, name)
         elif method in ("get", "pop") and position == 0 and not keyword:
             yield Sink("key", call, "looked up", receiver)
@@ -169,8 +176,8 @@ class Arguments(Locations):
 
     def _measured(self, call: cst.Call, node: cst.CSTNode) -> Iterator[Sink]:
         """`name[len("cuda:"):]`: the text is compared with what is cut."""
-        part = self.cx.index.enclosing(call, cst.Slice, cst.BaseSmallStatement)
         subscript = self.cx.index.enclosing(call, cst.Subscript)
+        part = subscript.slice[0].slice if subscript is not None else None
         if isinstance(part, cst.Slice) and subscript is not None and self.cx.string(node) is not None:
             yield Sink("test", call, "its length is where a device name is cut", subscript.value, node, False)
 

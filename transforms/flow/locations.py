@@ -1,4 +1,4 @@
-"""Which place a name, attribute or key is, which functions a call means, and which conditions ask for an accelerator."""
+"""Which place a name, attribute or key is, what a call means, and which conditions ask for an accelerator."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Locations:
         return self.field(holder, node.attr.value) if holder is not None else ("attr", 0, node.attr.value)
 
     def is_known(self, node: cst.Attribute) -> bool:
-        """Whether an attribute is a name of a package, and not a value of the program (as those of absl's FLAGS are)."""
+        """Whether an attribute is a name of a package, and no value of the program (as those of absl's FLAGS are)."""
         names = self.cx.origin(node).names
         return bool(names) and not any(".FLAGS." in name for name in names)
 
@@ -86,8 +86,8 @@ class Locations:
                 return self.class_named(above.annotation.annotation)
             return None
         if binding.kind == "class":
-            holder = self.cx.parent(binding.node)
-            return holder if isinstance(holder, cst.ClassDef) else None
+            defined = self.cx.parent(binding.node)
+            return defined if isinstance(defined, cst.ClassDef) else None
         if binding.kind == "assign" and isinstance(binding.value, cst.Call):
             return self.class_named(binding.value.func)
         return None
@@ -186,7 +186,9 @@ class Locations:
         return frozenset()
 
     def _is_static(self, function: cst.FunctionDef) -> bool:
-        return any(isinstance(d.decorator, cst.Name) and d.decorator.value == "staticmethod" for d in function.decorators)
+        return any(
+            isinstance(d.decorator, cst.Name) and d.decorator.value == "staticmethod" for d in function.decorators
+        )
 
     def is_property(self, function: cst.FunctionDef) -> bool:
         """Whether a method is read like an attribute."""
@@ -219,7 +221,10 @@ class Locations:
             return name in _PROBES
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and isinstance(test.left, cst.Call):
             more = isinstance(test.comparisons[0].operator, (cst.GreaterThan, cst.GreaterThanEqual))
-            return more and self.cx.origin(test.left.func).name in ("torch.cuda.device_count", "torch.neuron.device_count")
+            return more and self.cx.origin(test.left.func).name in (
+                "torch.cuda.device_count",
+                "torch.neuron.device_count",
+            )
         if isinstance(test, cst.Name):
             return self._named_probe(test)
         return False

@@ -91,6 +91,16 @@ def missing(cx: Context, use: Use, row: Row) -> None:
     cx.report(use.node, f"{use.name} has no counterpart on neuron: {row.note}", Safety.MANUAL, severity=severity)
 
 
+def only_tested(cx: Context, node: cst.CSTNode) -> bool:
+    """Whether a value is only asked for being there: `if nvtx:`, `nvtx is not None`."""
+    above = cx.parent(node)
+    while isinstance(above, (cst.BooleanOperation, cst.UnaryOperation)):
+        node, above = above, cx.parent(above)
+    if isinstance(above, cst.Comparison):
+        return all(isinstance(c.operator, (cst.Is, cst.IsNot)) for c in above.comparisons)
+    return isinstance(above, (cst.If, cst.While, cst.IfExp)) and above.test is node
+
+
 def _handled(cx: Context, node: cst.CSTNode) -> bool:
     """Whether a class stands in an `except` clause."""
     child = node

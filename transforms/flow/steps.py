@@ -18,11 +18,11 @@ class Sink:
 
     device (only a device can stand here), likely (a parameter named device of a call that nobody here defines), arm (an
     arm of a conditional on an availability probe; `other` is the opposite one), probe (assigned where a probe holds),
-    test (compared with `other`; `subject` is the side of the value, `kept` says that an index takes part), key (of the
-    dict or subscript `other`), choice (member of a Literal), index (an index is read out of the text), pattern (matched
-    with a regular expression), taken (argument of `.cuda()`: a device, or an index), kernel (the device that a kernel is registered
-    for), text (for people), foreign (a name of a framework of its own), leak (goes where nobody
-    can follow), multi (one of several accelerators).
+    test (compared with `other`; `subject` is the side of the value, `indexed` says that an index takes part), key (of
+    the dict or subscript `other`), choice (member of a Literal), index (an index is read out of the text), pattern
+    (matched with a regular expression), taken (an argument that may be a device or an index), kernel (what a kernel is
+    registered for), text (for people), foreign (a name of a library of its own), leak (goes where nobody can follow),
+    multi (one of several accelerators).
     """
 
     kind: str

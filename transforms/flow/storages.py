@@ -23,7 +23,12 @@ def is_storage(receiver: cst.CSTNode, cx: Context) -> bool:
     """Whether an expression is the storage of a tensor."""
     if isinstance(receiver, cst.Name):
         found = cx.names.bindings(receiver.value, cx.names.scope(receiver))
-        return len(found) == 1 and found[0].kind == "assign" and isinstance(found[0].value, cst.Call) and is_storage(found[0].value, cx)
+        return (
+            len(found) == 1
+            and found[0].kind == "assign"
+            and isinstance(found[0].value, cst.Call)
+            and is_storage(found[0].value, cx)
+        )
     if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
         return receiver.func.attr.value in _MAKERS and not cx.origin(receiver.func).names
     return False
@@ -47,6 +52,21 @@ def map_location_function(receiver: cst.CSTNode, cx: Context) -> cst.CSTNode | N
         return None
     used = cx.names.uses(function.name.value, cx.names.scope(function))
     return function if any(_is_map_location(u, cx) for u in used) else None
+
+
+def is_saved_location(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether an expression is the second parameter of a `map_location` function: where a tensor was when it was saved."""
+    if not isinstance(node, cst.Name):
+        return False
+    found = cx.names.bindings(node.value, cx.names.scope(node))
+    function = found[0].scope if len(found) == 1 and found[0].kind == "param" else None
+    if not isinstance(function, (cst.Lambda, cst.FunctionDef)) or len(function.params.params) < 2:
+        return False
+    if function.params.params[1].name.value != node.value:
+        return False
+    if isinstance(function, cst.Lambda):
+        return _is_map_location(function, cx) or _named_so(function, cx)
+    return any(_is_map_location(u, cx) for u in cx.names.uses(function.name.value, cx.names.scope(function)))
 
 
 def _is_map_location(value: cst.CSTNode, cx: Context) -> bool:

@@ -75,7 +75,18 @@ DEVICE_NAMES = OTHER_ACCELERATORS | frozenset("cpu gpu meta auto cuda neuron".sp
 RECORDS = frozenset({"types.SimpleNamespace", "argparse.Namespace", "dataclasses.replace", "copy.replace"})
 """Calls whose keywords become attributes of what they return (Python 3.14 library)."""
 
-FIELDS = frozenset({"dataclasses.field", "attrs.field", "attr.ib", "attr.field", "pydantic.Field", "typer.Option", "typer.Argument", "click.Option"})
+FIELDS = frozenset(
+    {
+        "dataclasses.field",
+        "attrs.field",
+        "attr.ib",
+        "attr.field",
+        "pydantic.Field",
+        "typer.Option",
+        "typer.Argument",
+        "click.Option",
+    }
+)
 """Calls that stand for the default value of a field or parameter."""
 
 CONVERSIONS = frozenset(

@@ -19,13 +19,23 @@ class Accelerator(NamedTuple):
 _LIGHTNING = ("lightning", "pytorch_lightning", "lightning_fabric", "lightning_lite")
 _HUGGING_FACE = ("transformers", "diffusers", "accelerate", "peft", "optimum", "sentence_transformers")
 _MAP = 'placement by a device map is not documented for neuron: load on the CPU and move the model with .to("neuron")'
+_NAMES = ("gpu", "cuda", "auto")
+_LOOP = (
+    "Lightning knows no neuron accelerator: register one (lightning.pytorch.accelerators.Accelerator), or drive the "
+    "training loop yourself"
+)
+_FABRIC = 'Fabric knows no neuron accelerator: register one, or move the objects with .to("neuron")'
+_COUNTED = "Lightning counts CUDA devices here: there is no neuron accelerator"
+_RAY = "Ray counts CUDA devices here: ask for the resource neuron_cores"
+_PROVIDERS = ("CUDAExecutionProvider", "TensorrtExecutionProvider")
+_ONNX = "ONNX Runtime has no provider for Trainium: it falls back to the CPU"
 _STAYS = "it has no kernels for Trainium and stays on the CPU: take the argument out"
 
 ACCELERATORS: tuple[Accelerator, ...] = (
-    Accelerator(_LIGHTNING, "Trainer", "accelerator", ("gpu", "cuda", "auto"), "Lightning knows no neuron accelerator: register one (lightning.pytorch.accelerators.Accelerator) or drive the training loop yourself", "error"),
-    Accelerator(_LIGHTNING, "Fabric", "accelerator", ("gpu", "cuda", "auto"), "Fabric knows no neuron accelerator: register one or move the objects with .to(\"neuron\")", "error"),
-    Accelerator(_LIGHTNING, "LightningCLI", "accelerator", ("gpu", "cuda", "auto"), "Lightning knows no neuron accelerator", "error"),
-    Accelerator(_LIGHTNING, "Trainer", "gpus", (), "Lightning counts CUDA devices here: there is no neuron accelerator", "error"),
+    Accelerator(_LIGHTNING, "Trainer", "accelerator", _NAMES, _LOOP, "error"),
+    Accelerator(_LIGHTNING, "Fabric", "accelerator", _NAMES, _FABRIC, "error"),
+    Accelerator(_LIGHTNING, "LightningCLI", "accelerator", _NAMES, _LOOP, "error"),
+    Accelerator(_LIGHTNING, "Trainer", "gpus", (), _COUNTED, "error"),
     Accelerator(_LIGHTNING, "Trainer", "strategy", ("ddp_cuda", "cuda"), "a strategy for CUDA", "error"),
     Accelerator(_HUGGING_FACE, "*", "device_map", ("cuda", "gpu"), _MAP, "error"),
     Accelerator(_HUGGING_FACE, "*", "device_map", ("auto", "balanced", "sequential"), _MAP, "warning"),
@@ -35,9 +45,9 @@ ACCELERATORS: tuple[Accelerator, ...] = (
     Accelerator(("lightgbm",), "*", "device", ("cuda", "gpu"), _STAYS, "warning"),
     Accelerator(("lightgbm",), "*", "device_type", ("cuda", "gpu"), _STAYS, "warning"),
     Accelerator(("catboost",), "*", "task_type", ("GPU",), _STAYS, "warning"),
-    Accelerator(("ray",), "*", "use_gpu", (), "Ray counts CUDA devices here: ask for the resource neuron_cores", "warning"),
-    Accelerator(("ray",), "*", "num_gpus", (), "Ray counts CUDA devices here: ask for the resource neuron_cores", "warning"),
-    Accelerator(("onnxruntime",), "InferenceSession", "providers", ("CUDAExecutionProvider", "TensorrtExecutionProvider"), "ONNX Runtime has no provider for Trainium: it falls back to the CPU", "warning"),
+    Accelerator(("ray",), "*", "use_gpu", (), _RAY, "warning"),
+    Accelerator(("ray",), "*", "num_gpus", (), _RAY, "warning"),
+    Accelerator(("onnxruntime",), "InferenceSession", "providers", _PROVIDERS, _ONNX, "warning"),
 )
 """Source: the public documentation of each library, late 2026; none lists an accelerator of that name for Trainium."""
 

@@ -1,4 +1,4 @@
-"""The legacy tensor types of torch.cuda and the dtype that each stands for (torch 2.13, torch/tensors documentation)."""
+"""The legacy tensor types of torch.cuda and the dtype that each stands for (torch 2.13 documentation)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""The terminal review: every finding shown, every decision kept."""

@@ -1,0 +1,33 @@
+"""Numbers in printed lines: which of them two runs of the same computation must share."""
+
+from __future__ import annotations
+
+import re
+
+NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?")
+# A number with one of these after it, or such a word before it, tells of time, speed or memory.
+UNIT_AFTER = re.compile(
+    r"\s*(?:m?s|[µun]s|secs?|seconds?|min(?:utes)?|h(?:ours)?|[kKMGT]i?B|bytes|(?:it|sample|img|image|tok|token|ex|example"
+    r"|step|batch|frame)(?:e?s)?\s*/\s*(?:s|sec|second)|[GT]FLOPS|s/it|fps)(?![A-Za-z])"
+)
+WORD_BEFORE = re.compile(
+    r"(?:time|elapsed|eta|took|duration|seconds|secs|speed|throughput|latency|memory|mem|vram|mfu|fps"
+    r"|per[ _]sec(?:ond)?|/s(?:ec)?|date|pid|port|dt)\w*\s*(?:\([^)]*\))?\s*[:=]?\s*[<>~]?\s*$",
+    re.IGNORECASE,
+)
+CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|0x[0-9a-fA-F]+")
+DEVICE = re.compile(r"\b(?:cuda|neuron)(?::\d+)?\b|NVIDIA stand-in", re.IGNORECASE)
+
+
+def split(line: str) -> tuple[str, list[str]]:
+    """The line without its numbers, and the numbers that a comparison looks at.
+
+    Times, speeds, memory figures, dates, addresses and device names do not count.
+    """
+    line = CLOCK.sub("<clock>", DEVICE.sub("<device>", line))
+    numbers = []
+    for match in NUMBER.finditer(line):
+        measured = UNIT_AFTER.match(line, match.end()) or WORD_BEFORE.search(line[: match.start()])
+        if not measured:
+            numbers.append(match.group())
+    return NUMBER.sub("#", line), numbers
