@@ -140,7 +140,7 @@ def check(ctx: click.Context, /, paths: tuple[Path, ...], with_diff: bool, **opt
     \b
     Example: neuron-migrate check --format json src/
     """
-    result = _pipeline(paths, options)
+    result = _pipeline(paths, options, settle=with_diff)
     _emit(result, "check", paths, options)
     if with_diff:
         sys.stdout.flush()
@@ -312,13 +312,15 @@ def _decided(root: Path, options: dict[str, Any]) -> Lockfile:
     return lock
 
 
-def _pipeline(paths: tuple[Path, ...], options: dict[str, Any], lock: Lockfile | None = None) -> Result:
+def _pipeline(
+    paths: tuple[Path, ...], options: dict[str, Any], lock: Lockfile | None = None, settle: bool = True
+) -> Result:
     from migrate.pipeline import run_pipeline
 
     root = _root(paths)
     settings = _settings(root, options)
     progress = _progress if sys.stderr.isatty() and not options.get("quiet") else None
-    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress, lock)
+    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress, lock, settle=settle)
     if progress is not None:
         click.echo("\r\033[K", nl=False, err=True)
     return result

@@ -93,11 +93,13 @@ def run_pipeline(
     progress: Callable[[int, int, str], None] | None = None,
     lock: Lockfile | None = None,
     compose: bool = True,
+    settle: bool = True,
 ) -> Result:
     """Look at everything below `paths` and work out the new texts. Writes nothing.
 
     `lock` holds the decisions to go by (default: those of the lock file). With `compose=False` the work ends with the
-    groups of fixes; `compose_accepted` goes on from there. Raises discover.UsageError and lockfile.LockfileError.
+    groups of fixes; `compose_accepted` goes on from there. `settle=False` leaves out the look at the new texts that
+    shows that nothing more comes up. Raises discover.UsageError and lockfile.LockfileError.
     """
     from migrate import lockfile
     from transforms.engine.parse import on_big_stack
@@ -109,7 +111,7 @@ def run_pipeline(
     result.files = [_read(root, entry) for entry in entries]
     result.repository = _survey(root, result, entries)
     whole = any(path.resolve() == root.resolve() for path in paths)
-    on_big_stack(lambda: _work(result, progress, lock, whole, compose))
+    on_big_stack(lambda: _work(result, progress, lock, whole, compose, settle))
     result.seconds = time.monotonic() - started
     return result
 
@@ -149,7 +151,12 @@ def _survey(root: Path, result: Result, entries: Sequence[Entry]) -> Repository:
 
 
 def _work(
-    result: Result, progress: Callable[[int, int, str], None] | None, lock: Lockfile, whole: bool, compose: bool
+    result: Result,
+    progress: Callable[[int, int, str], None] | None,
+    lock: Lockfile,
+    whole: bool,
+    compose: bool,
+    settle: bool,
 ) -> None:
     from migrate.held import hold
     from transforms.engine.words import count
@@ -179,7 +186,7 @@ def _work(
     hold(result, lock, whole)
     group_fixes([x for f in work for x in f.fixes], everything)
     if compose:
-        _Composer(result, result.repository).run(work)
+        _Composer(result, result.repository, settle=settle).run(work)
 
 
 class _Analysis:
@@ -327,14 +334,23 @@ def _search(file: FileState, text: str) -> None:
 
 
 class _Composer:
-    """Applies groups of fixes, round by round, until nothing is deferred and nothing new comes up."""
+    """Applies groups of fixes, round by round, until nothing is deferred and nothing new comes up.
+
+    Without `settle`, a text is looked at again only where a fix had to wait: enough for a report, at half the cost.
+    """
 
     def __init__(
-        self, result: Result, repository: Repository, accepted: Callable[[FixState], bool] | None = None
+        self,
+        result: Result,
+        repository: Repository,
+        accepted: Callable[[FixState], bool] | None = None,
+        settle: bool = True,
     ) -> None:
         self.result = result
         self.analysis = _Analysis(result.settings, repository)
         self.accepted = accepted
+        self.settle = settle
+        self.waiting: set[str] = set()
 
     def run(self, files: list[FileState]) -> None:
         """Work out the new text of every file."""
@@ -347,7 +363,8 @@ class _Composer:
                 return
             for path, chosen in _by_path(taken).items():
                 self._write(states[path], chosen)
-            fixes = self._next(states, {x.path for x in taken})
+            touched = {x.path for x in taken}
+            fixes = self._next(states, touched if self.settle else touched & self.waiting)
         rules = sorted({i.rule for x in fixes for i in x.items})
         for path in {x.path for x in fixes}:
             file = states[path].file
@@ -363,11 +380,13 @@ class _Composer:
 
         taken: dict[str, list[Edit]] = {}
         chosen: list[FixState] = []
+        self.waiting = set()
         groups = list({id(x.group): x.group for x in fixes if x.group is not None}.values())
         for group in sorted(groups, key=lambda g: g.level.rank):
             if group.blocked or not all(self._wanted(x, states, group.level) for x in group.fixes):
                 continue
             if any(clashes(x.edits, taken.get(x.path, [])) for x in group.fixes):
+                self.waiting |= {x.path for x in group.fixes}
                 continue
             for state in group.fixes:
                 taken.setdefault(state.path, []).extend(state.edits)

@@ -53,3 +53,25 @@ def test_a_name_in_a_variable_and_its_probe_stay() -> None:
     outcome = migrate(text)
     assert outcome.text == text
     assert outcome.rules() == ["TN123", "TN103"]
+
+
+BRANCHES = [
+    pytest.param(
+        "import torch\n\n\ndef sync(d):\n    if d.type == 'cuda':\n        torch.cuda.synchronize()\n"
+        "        return torch.ones(1, device='cuda')\n    elif d.type == 'xpu':\n        torch.xpu.synchronize()\n",
+        id="what stands behind a test that stays, stays",
+    ),
+    pytest.param(
+        "import torch\n\n\ndef pick():\n    if torch.cuda.is_available():\n        torch.cuda.empty_cache()\n"
+        "        return torch.device('cuda')\n    elif torch.backends.mps.is_available():\n"
+        "        return torch.device('mps')\n    return torch.device('cpu')\n",
+        id="probe and device of one arm stay together",
+    ),
+]
+
+
+@pytest.mark.parametrize("text", BRANCHES)
+def test_branch_of_a_choice_between_accelerators_is_left_whole(text: str) -> None:
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert "TN124" in outcome.rules()

@@ -11,6 +11,7 @@ from transforms.device.device_string import device_literal
 from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
+from transforms.engine.names import Origin
 from transforms.engine.transform import Transform
 
 PROBE = "torch.cuda.is_available"
@@ -40,23 +41,16 @@ class AvailabilityProbe(Transform):
 
     rules = (AVAILABILITY_PROBE,)
     triggers = (b"is_available",)
-    nodes = (cst.Attribute, cst.Name)
+    nodes = (cst.Module,)
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
-        """Look at one name chain."""
-        spelled = node.attr.value if isinstance(node, cst.Attribute) else getattr(node, "value", "")
-        if isinstance(node, cst.Attribute) and spelled != "is_available":
-            return
+        """Look at every use of the function."""
+        for use in cx.uses.of(PROBE):
+            if not use.aliased:
+                self._use(use.node, use.origin, cx)
+
+    def _use(self, node: cst.CSTNode, origin: Origin, cx: Context) -> None:
         above = cx.parent(node)
-        if isinstance(above, (cst.Attribute, cst.ImportAlias, cst.AsName, cst.Param)):
-            return
-        if isinstance(above, cst.Arg) and above.keyword is node:
-            return
-        if isinstance(node, cst.Name) and not self._imported(node, cx):
-            return
-        origin = cx.origin(node)
-        if PROBE not in origin.names:
-            return
         safety = Safety.REVIEW if origin.ambiguous else Safety.SAFE
         evidence = [(node, origin.why)] if origin.why else []
         if isinstance(above, cst.Call) and above.func is node and not above.args:
@@ -69,9 +63,6 @@ class AvailabilityProbe(Transform):
             cx.report(
                 node, "the function is passed on: torch.neuron.is_available", Safety.REVIEW, fix=fix, evidence=evidence
             )
-
-    def _imported(self, node: cst.Name, cx: Context) -> bool:
-        return any(b.imported == PROBE for b in cx.names.bindings(node.value, cx.names.scope(node)))
 
     def _call(
         self, call: cst.Call, node: cst.CSTNode, safety: Safety, evidence: list[tuple[cst.CSTNode, str]], cx: Context

@@ -35,6 +35,7 @@ CUDA_METHOD = Rule(
 )
 _UNBOUND = frozenset({"torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.module.Module.cuda"})
 _TORCH = frozenset({"torch", "torchvision", "torchaudio", "builtins", "copy"})
+_BY_TEXT = ("builtins.getattr", "operator.methodcaller")
 _ANYTHING = ("torch.load", "torch.hub.", "torch.utils.")
 _HOST = ("torch.neuron.", "torch.cuda.")
 
@@ -44,22 +45,39 @@ class CudaMethod(Transform):
 
     rules = (CUDA_METHOD,)
     triggers = (b"cuda",)
-    nodes = (cst.Call, cst.Attribute)
+    nodes = (cst.Module,)
     needs = "values"
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
-        """Look at one call or attribute."""
-        if isinstance(node, cst.Attribute):
-            if node.attr.value == "cuda" and cx.origin(node).name in _UNBOUND:
-                self._unbound(node, cx)
-            return
-        assert isinstance(node, cst.Call)
-        if isinstance(node.func, cst.Call):
-            self._dynamic(node, node.func, cx)
-        elif isinstance(node.func, cst.Attribute) and node.func.attr.value == "cuda" and not cx.origin(node.func).names:
-            self._method(node, node.func, cx)
-        elif cx.origin(node.func).name in ("builtins.getattr", "operator.methodcaller"):
-            self._named(node, cx)
+        """Look at every attribute `cuda`, and at every text `"cuda"` that may name the method."""
+        for name in cx.index.names.get("cuda", []):
+            attribute = cx.parent(name)
+            if isinstance(attribute, cst.Attribute) and attribute.attr is name:
+                self._attribute(attribute, cx)
+        for string in cx.index.nodes(cst.SimpleString):
+            if "cuda" not in string.value:
+                continue
+            arg = cx.parent(string)
+            call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+            if isinstance(call, cst.Call) and cx.origin(call.func).name in (
+                "builtins.getattr",
+                "operator.methodcaller",
+            ):
+                self._by_text(call, cx)
+
+    def _attribute(self, attribute: cst.Attribute, cx: Context) -> None:
+        call = cx.parent(attribute)
+        origin = cx.origin(attribute)
+        if origin.name in _UNBOUND:
+            self._unbound(attribute, cx)
+        elif isinstance(call, cst.Call) and call.func is attribute and not origin.names:
+            self._method(call, attribute, cx)
+
+    def _by_text(self, call: cst.Call, cx: Context) -> None:
+        outer = cx.parent(call)
+        if isinstance(outer, cst.Call) and outer.func is call:
+            self._dynamic(outer, call, cx)
+        self._named(call, cx)
 
     def _method(self, node: cst.Call, func: cst.Attribute, cx: Context) -> None:
         site, receiver = func.attr, func.value

@@ -78,6 +78,7 @@ class DeviceString(Transform):
             severity=ERROR if verdict.needed else WARNING,
             evidence=verdict.evidence,
         )
+        cx.hold(*_branch(node, cx))
 
     def _change(self, node: cst.CSTNode, text: str, verdict: Verdict, cx: Context) -> None:
         indexed = text.startswith("cuda:") and text[5:].isdigit()
@@ -114,6 +115,19 @@ class DeviceString(Transform):
         new = text.replace("cuda:0" if plain else "cuda", "neuron", 1)
         fix = cx.fix(f'device "{text}" becomes "{new}"', *changes, requires=requires, group=verdict.group)
         cx.report(node, f'"{text}" is "{new}" on Trainium', safety, rule=rule, fix=fix, evidence=evidence)
+
+
+def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
+    """Test and body of the arm of an `elif` chain that a site stands in: they go with the choice."""
+    child = node
+    for above in cx.index.ancestors(node):
+        if isinstance(above, cst.FunctionDef):
+            break
+        if isinstance(above, cst.If) and child in (above.test, above.body):
+            chained = isinstance(above.orelse, cst.If) or isinstance(cx.parent(above), cst.If)
+            return [above.test, above.body] if chained else []
+        child = above
+    return []
 
 
 def device_literal(cx: Context, node: cst.CSTNode) -> str | None:

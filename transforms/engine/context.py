@@ -68,6 +68,7 @@ class Context:
         self.facts = facts or RepositoryFacts()
         self.options = options or Options()
         self.findings: list[PendingFinding] = []
+        self.held: list[cst.CSTNode] = []
         self._transform: Transform | None = None
         self._devices: Devices | None = None
         self._shared: dict[object, object] = {}
@@ -125,6 +126,9 @@ class Context:
     def string(self, node: cst.CSTNode | None) -> str | None:
         """The value of a plain string literal (implicit concatenation included), None for anything else."""
         if isinstance(node, (cst.SimpleString, cst.ConcatenatedString)):
+            if isinstance(node, cst.SimpleString) and "\\" not in node.value and node.value[0] == node.value[-1]:
+                quotes = len(node.quote)  # no prefix and no escape: what stands there is the value
+                return node.value[quotes:-quotes]
             value = node.evaluated_value
             return value if isinstance(value, str) else None
         return None
@@ -299,6 +303,10 @@ class Context:
     def keep(self, site: cst.CSTNode, reason: str, *, rule: Rule | None = None) -> None:
         """Leave a site alone on purpose, and say why."""
         self.findings.append(PendingFinding(self._code(rule), site, reason, None, None, [], None, reason))
+
+    def hold(self, *blocks: cst.CSTNode) -> None:
+        """Nothing inside these nodes is edited: the reason for it stands outside of them and stays."""
+        self.held += blocks
 
     def _code(self, rule: Rule | None) -> str:
         if rule is not None:

@@ -9,7 +9,7 @@ import libcst as cst
 from transforms.engine.changes import Layout
 from transforms.engine.context import Context, PendingFinding, PendingFix
 from transforms.engine.imports import ImportNodes
-from transforms.engine.model import Analysis, Edit, Evidence, Finding, Fix, Safety
+from transforms.engine.model import WARNING, Analysis, Edit, Evidence, Finding, Fix, Safety
 from transforms.engine.residue import Residue
 from transforms.engine.source import Unreadable
 from transforms.engine.spans import Spans
@@ -20,6 +20,7 @@ Unit = tuple[cst.CSTNode, cst.CSTNode | None]
 
 def lower(cx: Context) -> Analysis:
     """The analysis of a file whose transforms have run. Raises `Unreadable` when LibCST can't give the text back."""
+    _hold(cx)
     residue = Residue(cx)
     imports = ImportNodes(cx)
     cx.findings += imports.findings(cx.findings)
@@ -43,6 +44,22 @@ def lower(cx: Context) -> Analysis:
         lowered.finding(pending)
     findings = _owners(lowered.findings)
     return Analysis(findings, lowered.fixes, imports.table(layout))
+
+
+def _hold(cx: Context) -> None:
+    """Make manual what a transform has asked to hold: every fix with a site inside a held block, in all its parts."""
+    if not cx.held:
+        return
+    held = {id(block) for block in cx.held}
+    stopped = {
+        id(f.fix)
+        for f in cx.findings
+        if f.fix is not None and any(id(above) in held for above in (f.site, *cx.index.ancestors(f.site)))
+    }
+    for finding in cx.findings:
+        if finding.fix is not None and id(finding.fix) in stopped:
+            finding.fix, finding.safety, finding.severity = None, Safety.MANUAL, WARNING
+            finding.message += "; it stands in the CUDA branch of code for several accelerators, which stays"
 
 
 def unit_of(cx: Context, node: cst.CSTNode) -> Unit:

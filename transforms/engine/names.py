@@ -24,8 +24,9 @@ _COMPREHENSION_SET = frozenset(_COMPREHENSIONS)
 _USING = frozenset(
     (
         *(cst.Call, cst.Subscript, cst.Index, cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation),
-        *(cst.Comparison, cst.ComparisonTarget, cst.Return, cst.Expr, cst.If, cst.IfExp, cst.Annotation, cst.DictElement),
-        *(cst.FormattedStringExpression, cst.Await, cst.Yield, cst.Assert, cst.Raise, cst.Slice, cst.While, cst.Decorator),
+        *(cst.Comparison, cst.ComparisonTarget, cst.Return, cst.Expr, cst.If, cst.IfExp, cst.Annotation),
+        *(cst.FormattedStringExpression, cst.Await, cst.Yield, cst.Assert, cst.Raise, cst.Slice, cst.While),
+        *(cst.Decorator, cst.DictElement),
     )
 )
 """Parents under which a name is always read; most names have one of them."""

@@ -84,7 +84,7 @@ class Source:
 
     @cached_property
     def _left_out(self) -> list[int]:
-        """Offsets of characters that LibCST 1.9 loses: form feeds at the start of a line, blanks on an unended last line.
+        """Offsets of characters that LibCST 1.9 loses: form feeds at line starts, blanks on an unended last line.
 
         Python ignores both, so the parser is given the text without them.
         """

@@ -8,13 +8,13 @@ safe edit.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from transforms.engine.model import Safety
+from transforms.flow.beside import alternatives, displays, indexed_by
 from transforms.flow.components import Component, Components, all_device_names
 from transforms.flow.places import Origin, Place, Places, Sink, names_device
 from transforms.flow.storages import is_saved_location
@@ -104,35 +104,10 @@ class Devices:
         needed = "test" not in kinds and "key" not in kinds
         if (sink := kinds.get("multi")) is not None:
             return Verdict("multi", evidence=((sink.node, sink.text),), needed=needed)
-        other = next((o for o in self._alternatives(node) if self.places.other_accelerator(o)), None)
+        other = next((o for o in alternatives(self.cx, node) if self.places.other_accelerator(o)), None)
         if other is not None:
             return Verdict("multi", evidence=((other, "another accelerator in the same choice"),), needed=needed)
         return None
-
-    def _alternatives(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """Literals of the other arms of the conditional, or of the `if`/`elif` chain, that chooses this one."""
-        top = None
-        for above in self.cx.index.ancestors(node):
-            if isinstance(above, cst.IfExp):
-                top = above
-            elif not isinstance(above, (cst.Arg, cst.Call, cst.Element, cst.Tuple)):
-                break
-        if top is not None:
-            yield from _leaves(top)
-            return
-        statement = self.cx.index.statement(node)
-        here: cst.CSTNode | None = self.cx.index.enclosing(node, cst.If, cst.FunctionDef, cst.ClassDef)
-        if not isinstance(statement, (cst.Assign, cst.AnnAssign, cst.Return)) or not isinstance(here, cst.If):
-            return
-        while isinstance(outer := self.cx.parent(here), cst.If) and outer.orelse is here:
-            here = outer
-        branch: cst.CSTNode | None = here
-        while isinstance(branch, (cst.If, cst.Else)):
-            for line in branch.body.body:
-                for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                    if type(small) is type(statement) and small.value is not None:
-                        yield from _leaves(small.value)
-            branch = branch.orelse if isinstance(branch, cst.If) else None
 
     def _stored(self, component: Component, kinds: dict[str, Sink], node: cst.CSTNode) -> Verdict:
         """A literal that is kept in places: all their uses decide."""
@@ -252,7 +227,7 @@ class Devices:
         """Whether the file stores a `.type` of its own, or the receiver is one of its own objects."""
         if self.places.class_of(subject.value) is not None:
             return True
-        return bool(self.components._owners_of("type"))
+        return bool(self.components.owners("type"))
 
     def _pattern(self, sink: Sink) -> Verdict:
         """A regular expression that a device name is matched with."""
@@ -270,54 +245,14 @@ class Devices:
             if isinstance(argument, cst.Arg) and argument.keyword and argument.keyword.value == "map_location":
                 return Verdict("saved", Safety.REVIEW, ((holder, "device of a saved tensor"),))
         elif isinstance(holder, cst.Name) and any(
-            self.places.names_other_accelerators(d) for d in self._displays(holder)
+            self.places.names_other_accelerators(d) for d in displays(self.cx, holder)
         ):
             return Verdict("multi", evidence=((sink.node, "key of a table of accelerators"),))
-        for subject in self._indexed_by(holder):
+        for subject in indexed_by(self.cx, holder):
             verdict = self.tested(subject, sink.node)
             if verdict.kind == "test":
                 return Verdict("key", verdict.safety, verdict.evidence, verdict.group, True)
         return Verdict("unknown", evidence=((sink.node, sink.text),))
-
-    def _displays(self, name: cst.Name) -> Iterator[cst.Dict]:
-        for binding in self.cx.names.bindings(name.value, self.cx.names.scope(name)):
-            if isinstance(binding.value, cst.Dict):
-                yield binding.value
-
-    def _indexed_by(self, holder: cst.CSTNode | None) -> Iterator[cst.CSTNode]:
-        """Expressions that a dict is indexed by, directly or through the variable or attribute that holds it."""
-        readers: list[cst.CSTNode] = []
-        target: cst.CSTNode | None = holder
-        if isinstance(holder, cst.Dict):
-            readers.append(holder)
-            above = self.cx.parent(holder)
-            if isinstance(above, cst.Assign):
-                target = above.targets[0].target
-            elif isinstance(above, cst.AnnAssign):
-                target = above.target
-        if isinstance(target, cst.Name):
-            scope = self.cx.names.binding_scope(target.value, self.cx.names.scope(target))
-            if scope is not None:
-                readers += self.cx.names.uses(target.value, scope)
-        elif isinstance(target, cst.Attribute) and not self.cx.origin(target).names:
-            for node in self.cx.index.names.get(target.attr.value, []):
-                above = self.cx.parent(node)
-                if isinstance(above, cst.Attribute) and above.attr is node:
-                    readers.append(above)
-        for reader in readers:
-            holder_of = self.cx.parent(reader)
-            if isinstance(holder_of, cst.Subscript) and holder_of.value is reader:
-                part = holder_of.slice[0].slice
-                if isinstance(part, cst.Index) and not isinstance(part.value, cst.SimpleString):
-                    yield part.value
-            elif isinstance(holder_of, cst.Attribute) and holder_of.attr.value in ("get", "pop"):
-                call = self.cx.parent(holder_of)
-                if isinstance(call, cst.Call) and call.args and not isinstance(call.args[0].value, cst.SimpleString):
-                    yield call.args[0].value
-            elif isinstance(holder_of, cst.ComparisonTarget) and isinstance(holder_of.operator, (cst.In, cst.NotIn)):
-                comparison = self.cx.parent(holder_of)
-                if isinstance(comparison, cst.Comparison):
-                    yield comparison.left
 
     def _choice(self, sink: Sink) -> Verdict:
         """A member of a `Literal`: a device when the annotated things are."""
@@ -379,17 +314,3 @@ class Devices:
 
     def _joined(self, places: list[Place]) -> Component | None:
         return self.components.of(places)
-
-
-def _leaves(value: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """What an expression can be: arms of conditionals, members of tuples, the name that a torch.device is made from."""
-    if isinstance(value, cst.IfExp):
-        yield from _leaves(value.body)
-        yield from _leaves(value.orelse)
-    elif isinstance(value, cst.Tuple):
-        for element in value.elements:
-            yield from _leaves(element.value)
-    elif isinstance(value, cst.Call) and value.args:
-        yield from _leaves(value.args[0].value)
-    else:
-        yield value

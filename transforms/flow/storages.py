@@ -55,7 +55,7 @@ def map_location_function(receiver: cst.CSTNode, cx: Context) -> cst.CSTNode | N
 
 
 def is_saved_location(node: cst.CSTNode, cx: Context) -> bool:
-    """Whether an expression is the second parameter of a `map_location` function: where a tensor was when it was saved."""
+    """Whether an expression is the second parameter of a `map_location` function: where a tensor was when saved."""
     if not isinstance(node, cst.Name):
         return False
     found = cx.names.bindings(node.value, cx.names.scope(node))
