@@ -2,9 +2,9 @@
 
     python tests/corpus_check.py TREE...
 
-For each tree: `check` writes nothing, and every specific token (see token_check) has a finding; `run` breaks no file and
-writes the reported edits alone; a second `run` changes nothing. Ends with a table, and with exit code 1 if a tree has a
-problem; problems are named on stderr.
+For each tree: `check` writes nothing, and every specific token (see token_check) has a finding; `run` breaks no file
+and writes the reported edits alone; a second `run` changes nothing. Ends with a table, and with exit code 1 if a tree
+has a problem; problems are named on stderr.
 """
 
 from __future__ import annotations

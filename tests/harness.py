@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from token_check import specific_tokens, uncovered
-
 from migrate.ledger import sums
 from migrate.pipeline import Result, run_pipeline
 from migrate.report.json import document
 from migrate.settings import Settings
+from token_check import specific_tokens, uncovered
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 

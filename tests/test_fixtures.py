@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from harness import FIXTURES, brief, fixture_cases, fixture_paths, migrate
 
 

@@ -48,7 +48,8 @@ def test_unused_keep_comment_is_told() -> None:
 def test_imports_alone_are_reported_and_renamed_to_nothing() -> None:
     text = (
         "import torch.backends.cudnn as dnn\nimport torch.cuda.nvtx as ranges\nfrom torch.cuda import nccl, comm\n"
-        "from torch.cuda.graphs import graph_pool_handle as pool\n\n__all__ = ['comm', 'dnn', 'nccl', 'pool', 'ranges']\n"
+        "from torch.cuda.graphs import graph_pool_handle as pool\n\n"
+        "__all__ = ['comm', 'dnn', 'nccl', 'pool', 'ranges']\n"
     )
     outcome = migrate(text)
     assert outcome.text == text
@@ -60,7 +61,8 @@ def test_imports_of_one_file_never_reach_its_neighbours() -> None:
         "pkg/__init__.py": b"",
         "pkg/names.py": b'"""Names."""\nNAMES = ["cuda lamp"]\n',
         "pkg/other.py": b"import torch\n\nTWO = torch.ones(2)\n",
-        "pkg/loop.py": b"from torch.cuda.amp import autocast\n\n\ndef go(f, x):\n    with autocast():\n        return f(x)\n",
+        "pkg/loop.py": b"from torch.cuda.amp import autocast\n\n\ndef go(f, x):\n    with autocast():\n"
+        b"        return f(x)\n",
     }
     _, after = run_tree(files)
     assert {p for p in files if after[p] != files[p]} == {"pkg/loop.py"}

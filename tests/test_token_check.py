@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from token_check import has_word, specific_tokens, uncovered
 
 

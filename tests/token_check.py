@@ -59,7 +59,7 @@ class Token(NamedTuple):
 
 
 def has_word(text: str) -> bool:
-    """True if one of the words stands in `text` as a word of its own: in `use_cuda` and `CUDAGraph`, not in `xlabel`."""
+    """True if a word stands in `text` as a word of its own: in `use_cuda` and `CUDAGraph`, not in `xlabel`."""
     return any(word.lower() in WORDS for reading in _READINGS for word in reading.findall(text))
 
 
