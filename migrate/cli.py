@@ -108,7 +108,7 @@ def _user_error(error: Exception) -> int | None:
 
     if isinstance(error, (UsageError, SettingsError, LockHeld)):
         return USAGE
-    return OPEN if isinstance(error, JournalError) else None
+    return OPEN if isinstance(error, (JournalError, OSError)) else None
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})

@@ -197,7 +197,10 @@ class Walk:
 
     def _add_link(self, path: str, named: bool) -> list[str]:
         """Lists the file behind a link; of a link to a folder it returns that folder, to be walked in its own place."""
-        real = Path(os.path.realpath(self._disk(path)))
+        try:
+            real = Path(os.path.realpath(self._disk(path)))
+        except OSError:  # the link went away since it was listed
+            return []
         reason = None
         target = ""
         if not os.path.exists(real):

@@ -25,10 +25,14 @@ def explain_rule(word: str) -> str:
     from difflib import get_close_matches
 
     from migrate.pages import page
+    from migrate.standin.codes import RUN_TIME
     from transforms.registry import find, rules
 
     rule = find(word)
     if rule is None:
+        for code, name in RUN_TIME.items():
+            if word.lower() in (code.lower(), name):
+                return f"{code} {name} is met only while a program runs: see docs/guides/verify.md, which explains it.\n"
         if os.path.exists(word):
             raise click.UsageError(f"say which line of {word} to explain, as in {word}:12")
         by_lower = {w.lower(): w for r in rules() for w in (r.code, r.name)}

@@ -56,6 +56,8 @@ class FixState:
     group: Group | None = None
     edits: tuple[Edit, ...] = ()
     applied: bool = False
+    missing: dict[tuple[int, int], str] = field(default_factory=dict)
+    """What to do about required sites that have no finding, by their ranges."""
 
     @property
     def id(self) -> str:
@@ -123,7 +125,7 @@ def group_fixes(fixes: list[FixState], items: Iterable[Item]) -> list[Group]:
         for start, end in state.fix.requires:
             owner = owners.get((state.path, start, end))
             if owner is None:
-                blocked[n] = "a site that it requires has no finding of a selected rule"
+                blocked[n] = state.missing.get((start, end), "it requires a change elsewhere that no rule makes")
             elif owner.fix is None or owner.status not in (OPEN, APPLIED):
                 blocked[n] = f"it requires a change that is not made ({owner.rule}: {owner.reason or owner.message})"
             else:

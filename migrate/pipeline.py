@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -202,8 +202,7 @@ class _Analysis:
             file.source = Source.read(file.data)
             file.analysis = self.analyse(file.path, file.source)
         except InternalError as error:
-            _unreadable(file, f"internal error: {error.reason}", 1, self.settings)
-            file.status = "failed"
+            _unreadable(file, f"internal error: {error.reason}", 1, self.settings, failed=True)
             return
         except Unreadable as error:
             _unreadable(file, error.reason, error.line, self.settings)
@@ -256,7 +255,23 @@ class _Analysis:
             item.related = [chosen[m].id for m in analysis.findings[n].related if m in chosen]
             if not item.owner and not any(chosen[m].owner for m in analysis.findings[n].related if m in chosen):
                 item.owner = all(m > n for m in analysis.findings[n].related if m in chosen)
+        for state in fixes:
+            state.missing = self._missing(state, list(chosen.values()), source, analysis)
         return list(chosen.values()), [f for f in fixes if f.items]
+
+    def _missing(
+        self, state: FixState, chosen: list[Item], source: Source, analysis: Analysis
+    ) -> dict[tuple[int, int], str]:
+        """What to do about the sites that a fix requires and that have no finding, by their ranges."""
+        found: dict[tuple[int, int], str] = {}
+        for start, end in set(state.fix.requires) - {(i.start, i.end) for i in chosen}:
+            rules = sorted({f.rule for f in analysis.findings if (f.start, f.end) == (start, end)})
+            place = "{}:{}".format(*source.position(start)) + f", {source.text[start:end]},"
+            if rules:
+                found[start, end] = f"it needs the change at {place} of {rules[0]}, which is not selected: select both"
+            else:
+                found[start, end] = f"it needs a change at {place} that no rule makes: change both by hand"
+        return found
 
     def _unused(self, file: FileState) -> list[Item]:
         """Suppression comments that hold nothing back."""
@@ -294,11 +309,15 @@ def tool_item(file: FileState, code: str, message: str, start: int, end: int, se
     )
 
 
-def _unreadable(file: FileState, reason: str, line: int, settings: Settings) -> None:
-    """Report a file that can't be parsed, and the sites that a plain search of its text finds."""
+def _unreadable(file: FileState, reason: str, line: int, settings: Settings, failed: bool = False) -> None:
+    """Report a file that can't be parsed, and the sites that a plain search of its text finds.
+
+    `failed`: it is the tool's fault, so whatever the file needs is unknown and the program can't be called runnable.
+    """
     from transforms.registry import UNREADABLE_FILE
 
-    file.status, file.reason = "unreadable", reason
+    file.status, file.reason = "failed" if failed else "unreadable", reason
+    severity = ERROR if failed else WARNING
     utf16 = file.data[:2] in (b"\xff\xfe", b"\xfe\xff")
     text = file.data.decode("utf-16" if utf16 else "utf-8", "replace") if file.source is None else file.source.text
     file.source = file.source or Source(file.data, text, "utf-8", b"")
@@ -306,13 +325,13 @@ def _unreadable(file: FileState, reason: str, line: int, settings: Settings) -> 
     start = file.source.line_start(min(line, file.source.position(len(text))[0]))
     if chosen.enables(UNREADABLE_FILE.code, UNREADABLE_FILE.name):
         end = file.source.line_bounds(start)[1]
-        file.items.append(tool_item(file, UNREADABLE_FILE.code, f"{reason}; it is never edited", start, end, WARNING))
+        file.items.append(tool_item(file, UNREADABLE_FILE.code, f"{reason}; it is never edited", start, end, severity))
     if chosen.enables("TN003", "unknown-site"):
-        _search(file, text)
+        _search(file, text, "in a file that could not be analysed" if failed else "in a file that can't be parsed")
 
 
-def _search(file: FileState, text: str) -> None:
-    """Put the names of an unparsable text that speak of CUDA or XLA into the ledger."""
+def _search(file: FileState, text: str, where: str) -> None:
+    """Put the names of a text without findings that speak of CUDA or XLA into the ledger."""
     import re
 
     from transforms.engine.words import is_specific
@@ -324,7 +343,7 @@ def _search(file: FileState, text: str) -> None:
         file.hits += 1
         if file.hits > MOST_SEARCHED:
             continue
-        message = f"{match.group()} in a file that can't be parsed"
+        message = f"{match.group()} {where}"
         item = tool_item(file, "TN003", message, match.start(), match.end(), WARNING)
         item.id += f"-{seen[message]}"
         seen[message] += 1
@@ -376,20 +395,20 @@ class _Composer:
 
     def _choose(self, fixes: list[FixState], states: dict[str, _Text]) -> list[FixState]:
         """Fixes that go in this round: whole groups, within the level, without overlaps."""
-        from transforms.engine.compose import clashes
+        from transforms.engine.compose import Taken
 
-        taken: dict[str, list[Edit]] = {}
+        taken: dict[str, Taken] = defaultdict(Taken)
         chosen: list[FixState] = []
         self.waiting = set()
         groups = list({id(x.group): x.group for x in fixes if x.group is not None}.values())
         for group in sorted(groups, key=lambda g: g.level.rank):
             if group.blocked or not all(self._wanted(x, states, group.level) for x in group.fixes):
                 continue
-            if any(clashes(x.edits, taken.get(x.path, [])) for x in group.fixes):
+            if any(taken[x.path].clash(x.edits) for x in group.fixes):
                 self.waiting |= {x.path for x in group.fixes}
                 continue
             for state in group.fixes:
-                taken.setdefault(state.path, []).extend(state.edits)
+                taken[state.path].add(state.edits)
                 chosen.append(state)
         return chosen
 

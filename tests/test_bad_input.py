@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -154,7 +155,7 @@ def test_modules_of_our_names_in_the_users_folder(tmp_path: Path) -> None:
 def test_interrupt_leaves_every_file_whole(tmp_path: Path) -> None:
     for number in range(60):
         (tmp_path / f"m{number}.py").write_bytes(GOOD * 40)
-    code = "import sys; print('up', flush=True); from migrate.cli import main; main()"
+    code = "from migrate.cli import main; print('up', flush=True); main()"
     child = subprocess.Popen(
         [sys.executable, "-c", code, "run", "-q"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -183,3 +184,36 @@ def test_fault_of_a_rule_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None
     result, after = run_tree({"a.py": GOOD, "b.py": b"boom = 1\n" + GOOD})
     assert after == {"a.py": FIXED, "b.py": b"boom = 1\n" + GOOD}
     assert [e for e in result.errors if e.startswith("b.py: internal error: KeyError")]
+
+
+@pytest.mark.parametrize("command", ["check", "run"])
+@pytest.mark.parametrize("form", ["text", "markdown", "github", "json", "sarif"])
+def test_every_report_tells_a_fault_that_leaves_a_file_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, form: str
+) -> None:
+    from click.testing import CliRunner
+
+    from migrate.cli import cli
+    from transforms.device.device_string import DeviceString
+
+    def faulty(self: DeviceString, node: object, cx: object) -> None:
+        raise KeyError("boom")
+
+    monkeypatch.setattr(DeviceString, "check", faulty)
+    (tmp_path / "a.py").write_bytes(GOOD)
+    done = CliRunner().invoke(cli, [command, "--format", form, str(tmp_path)])
+    assert done.exit_code == 3, done.output
+    assert "internal error: KeyError" in done.stdout
+    assert "in a file that can't be parsed" not in done.stdout
+    if form == "json":
+        assert json.loads(done.stdout)["summary"]["runnable"] is False
+    elif form == "sarif":
+        run = json.loads(done.stdout)["runs"][0]
+        assert run["invocations"][0]["executionSuccessful"] is False
+        assert "error" in {r["level"] for r in run["results"]}
+    elif form == "github":
+        assert "::error" in done.stdout
+    if form in ("text", "markdown", "github"):
+        said = " ".join(done.stdout.split())
+        assert "1 file could not be handled, through a fault of neuron-migrate" in said
+        assert "runnable" not in said.replace("not runnable yet", "")

@@ -166,3 +166,8 @@ def test_command(file: Path, arguments: tuple[str, ...], code: int, said: str) -
     assert done.returncode == code
     assert said in (done.stdout if code == 0 else done.stderr)
     assert "Traceback" not in done.stderr
+
+
+def test_code_of_a_run_time_hazard_points_to_the_guide() -> None:
+    assert "docs/guides/verify.md" in explain_rule("TN361")
+    assert "TN361" in explain_rule("recompile")

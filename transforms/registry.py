@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import import_module
@@ -53,7 +54,7 @@ def transforms() -> tuple[Transform, ...]:
         for file in sorted((here / family).glob("[a-z]*.py")):
             name = f"transforms.{family}.{file.stem}"
             for value in vars(import_module(name)).values():
-                if isinstance(value, type) and issubclass(value, Transform) and value.__module__ == name:
+                if isinstance(value, ABCMeta) and issubclass(value, Transform) and value.__module__ == name:
                     found.append(value())
     return tuple(sorted(found, key=lambda t: t.rule.code))
 

@@ -115,8 +115,9 @@ class _Report:
         head = f"    {f'{line}:{column}':>7}  {word:<7} {first.rule:<6} "
         body = _wrapped(visible(text), WIDTH - len(margin)) or [""]
         if others:
-            places = ", ".join("{}:{}".format(*self.places.of(i)[:2]) for i in others)
-            body += _wrapped(f"also at {places}", WIDTH - len(margin))
+            places = dict.fromkeys("{}:{}".format(*self.places.of(i)[:2]) for i in others)
+            places.pop(f"{line}:{column}", None)
+            body += _wrapped(f"also at {', '.join(places)}", WIDTH - len(margin)) if places else []
         return [self._colored(head, word) + body[0], *(margin + part for part in body[1:])]
 
     # What stands beside the findings --------------------------------------------------------------------------------

@@ -31,7 +31,10 @@ def visible(text: str) -> str:
 
 @dataclass(frozen=True)
 class State:
-    """How a repository stands. `fixable` and `people` are needed findings, with a fix to apply and without one."""
+    """How a repository stands. `fixable` and `people` are needed findings, with a fix to apply and without one.
+
+    `failed` are files that a fault of the tool left out, `unread` those that name CUDA and could not be read.
+    """
 
     fixable: int
     people: int
@@ -39,6 +42,8 @@ class State:
     rejected: int
     changed: int
     python_files: int
+    failed: int = 0
+    unread: int = 0
 
     @classmethod
     def of(cls, result: Result) -> State:
@@ -53,6 +58,11 @@ class State:
             rejected=sum(i.status == REJECTED and i.owner and _was_needed(i) for i in items),
             changed=sum(f.changed for f in result.files),
             python_files=sum(f.kind == "python" and f.status != "skipped" for f in result.files),
+            failed=sum(f.status == "failed" for f in result.files),
+            unread=sum(
+                f.status == "unreadable" and f.hits > 0 and (not f.test or result.settings.tests)
+                for f in result.files
+            ),
         )
 
     @property
@@ -66,7 +76,20 @@ def _was_needed(item: Item) -> bool:
 
 
 def verdict(state: State, command: str) -> str:
-    """One sentence: how it stands after `check` or `run`."""
+    """One sentence: how it stands after `check` or `run`, and what it does not speak of."""
+    said = _verdict(state, command)
+    if state.failed:
+        failed = f"{count(state.failed, 'file')} could not be handled, through a fault of neuron-migrate"
+        if state.needed:
+            return f"{said.rstrip('.')}; {failed}{'.' * (command != 'run')}"
+        return f"not runnable yet: {failed}" if command == "run" else f"{failed[0].upper()}{failed[1:]}."
+    if state.unread and not state.needed and state.python_files:
+        stop = "." * said.endswith(".")
+        return f"{said.rstrip('.')} in the files that could be read; {state.unread:,} could not be read{stop}"
+    return said
+
+
+def _verdict(state: State, command: str) -> str:
     if command == "run":
         if state.needed:
             return f"not runnable yet: {count(state.needed, 'finding')} need{'s' * (state.needed == 1)} you"

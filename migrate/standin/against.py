@@ -20,7 +20,9 @@ class Original:
     """What `--against` names: `root` is the tree that both programs belong to.
 
     `script` is the original's file where it has one of its own, `tree` the folder of an old tree, `revision` and
-    `run` say how to make the old tree from the new one. `numerics` are the declared changes of the run.
+    `run` say how to make the old tree from the new one. `numerics` are the declared changes of the run, `restored`
+    its files and those of later runs, which alone are put back, and `changed_since` what else differs from git's HEAD
+    (None: git does not know).
     """
 
     label: str
@@ -30,6 +32,8 @@ class Original:
     revision: str | None = None
     run: str | None = None
     numerics: dict[str, Any] = field(default_factory=dict)
+    restored: tuple[str, ...] = ()
+    changed_since: tuple[str, ...] | None = None
 
 
 def resolve(old: str, program: Program) -> Original:
@@ -43,7 +47,10 @@ def resolve(old: str, program: Program) -> Original:
         return Original(old, root, revision=_commit(root, name))
     if colon and kind == "run":
         root = _project_root(program.folder)
-        return Original(old, root, run=name, numerics=_declared(root, name))
+        numerics, restored = _declared(root, name)
+        changed = _differs_from_head(root)
+        since = None if changed is None else tuple(sorted(changed - set(restored)))
+        return Original(old, root, run=name, numerics=numerics, restored=restored, changed_since=since)
     path, folder = Path(program.folder, old), Path(program.folder).resolve()
     if path.is_dir():
         return Original(old, folder, tree=path.resolve())
@@ -87,12 +94,12 @@ def _moved(program: Program, copy: shadow.Shadow) -> Program:
     return replace(program, folder=folder, target=program.target if same_words else target)
 
 
-def _declared(root: Path, run_id: str) -> dict[str, Any]:
-    """The numeric changes declared by the run and by later ones that are in force."""
+def _declared(root: Path, run_id: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The numeric changes declared by the run and by later ones that are in force, and the files of these runs."""
     from migrate.journal import Journal, JournalError
 
     try:
-        Journal(root).state_before(run_id)  # says so when there is no such run
+        restored = tuple(sorted(Journal(root).state_before(run_id)))  # says so when there is no such run
         runs = [r for r in Journal(root).runs() if int(r.id) >= int(run_id) and r.state != "undone"]
     except (JournalError, ValueError) as error:
         raise CannotRun(f"--against run:{run_id}: {error}") from None
@@ -100,7 +107,7 @@ def _declared(root: Path, run_id: str) -> dict[str, Any]:
     for run in runs:
         given = run.meta.get("numerics") or []
         declared.extend(given if isinstance(given, list) else [given])
-    return numerics.merge(declared, f"run {run_id}")
+    return numerics.merge(declared, f"run {run_id}"), restored
 
 
 def _restore(root: Path, run_id: str, into: Path) -> None:
@@ -130,6 +137,16 @@ def _git(folder: str, *arguments: str) -> bytes:
     except subprocess.CalledProcessError as error:
         raise CannotRun(f"git {arguments[0]}: {error.stderr.decode(errors='replace').strip()}") from None
     return done.stdout
+
+
+def _differs_from_head(root: Path) -> set[str] | None:
+    """The tracked files below `root` that are not as in HEAD; None without git or a commit."""
+    try:
+        names = _git(str(root), "diff", "--name-only", "--no-renames", "--no-ext-diff", "--relative", "-z", "HEAD")
+    except CannotRun:
+        return None
+    found = set(filter(None, names.decode(errors="surrogateescape").split("\0")))
+    return {name for name in found if not name.startswith(".neuron-migrate/")}
 
 
 def _commit(root: Path, revision: str) -> str:

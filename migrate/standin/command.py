@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ import click
 from .errors import CannotRun
 
 if TYPE_CHECKING:
+    from .launch import Program
     from .verify import Request
 
 EPILOG = """\b
@@ -75,12 +77,12 @@ def verify(
     from .launch import Program
     from .verify import Request
 
+    program = Program(script, arguments, os.getcwd(), module, nproc)
     try:
         if not module and not os.path.isfile(script):
             raise CannotRun(f"{script}: there is no such script")
-        target = script
         request = Request(
-            Program(target, arguments, os.getcwd(), module, nproc),
+            program,
             against=against,
             numerics=numerics_file.load(numerics) if numerics else {},
             compare_eager=compiled_vs_eager,
@@ -92,6 +94,8 @@ def verify(
     except CannotRun as error:
         click.echo(f"neuron-migrate verify: {error}", err=True)
         code = 2
+        if format_ == "json":
+            _write_failure(program, str(error), output)
     except KeyboardInterrupt:
         click.echo("neuron-migrate verify: interrupted; all processes of the run have been ended", err=True)
         code = 130
@@ -108,14 +112,26 @@ def _run(request: Request, python: str | None, format_: str, output: Path | None
     script_output = sys.stderr if format_ == "json" and output is None else None
     report = verify(request, interpreter.examine(interpreter.choose(python)), stdout=script_output)
     content = render.as_json(report) if format_ == "json" else render.text(report)
+    _write(content, output)
+    return report.exit_code
+
+
+def _write(content: str, output: Path | None) -> None:
     if output is None:
         click.echo(content, nl=False)
-    else:
-        try:
-            output.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise CannotRun(f"--output {output}: {error.strerror}") from None
-    return report.exit_code
+        return
+    try:
+        output.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise CannotRun(f"--output {output}: {error.strerror}") from None
+
+
+def _write_failure(program: Program, reason: str, output: Path | None) -> None:
+    """A program that reads JSON gets the reason too. Where --output itself is at fault, stderr has said so."""
+    from . import render
+
+    with contextlib.suppress(CannotRun):
+        _write(render.failure_as_json(program, reason), output)
 
 
 def _interrupted(_number: int, _frame: FrameType | None) -> None:

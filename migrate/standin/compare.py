@@ -10,6 +10,8 @@ from . import printed
 from .results import Taps
 
 KINDS = ("loss", "parameters", "save", "print")
+COUNTED = {"loss": "calls of backward()", "parameters": "optimizer steps", "save": "calls of torch.save"}
+NAMES = {"loss": "backward()", "parameters": "parameters after step", "save": "saved file"}
 Key = tuple[int, str, str]  # rank, kind, which one
 
 
@@ -76,6 +78,18 @@ def varying(first: Mapping[int, Taps], second: Mapping[int, Taps]) -> frozenset[
     )
 
 
+def readable(keys: frozenset[Key]) -> list[str]:
+    """What people call the values of these keys: each once, over all ranks and all numbers of one printed line."""
+
+    def word(kind: str, key: str) -> str:
+        if kind == "print":
+            return f"printed number in {key.rsplit('/', 2)[0].strip()[:100]!r}"
+        return f"{NAMES[kind]} {key}" if key.isdigit() else f"number of {COUNTED[kind]}"
+
+    ordered = sorted(keys, key=lambda k: (KINDS.index(k[1]), k[2].rjust(12) if k[2].isdigit() else k[2], k[0]))
+    return list(dict.fromkeys(word(kind, key) for _rank, kind, key in ordered))
+
+
 def _pairs(rank: int, kind: str, original: Taps, migrated: Taps) -> Iterator[Difference | None]:
     """One item for each value: nothing where both runs agree."""
     if kind == "print":
@@ -91,7 +105,7 @@ def _pairs(rank: int, kind: str, original: Taps, migrated: Taps) -> Iterator[Dif
             different = _saved(a, b)
         yield Difference(rank, kind, b["step"], *different, (rank, kind, str(i))) if different else None
     if len(old) != len(new):
-        what = {"loss": "calls of backward()", "parameters": "optimizer steps", "save": "calls of torch.save"}[kind]
+        what = COUNTED[kind]
         step = min(len(original.parameters), len(migrated.parameters))
         yield Difference(rank, kind, step, what, str(len(old)), str(len(new)), (rank, kind, "count"))
 

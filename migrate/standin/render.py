@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from migrate.version import VERSION
 
-from . import compare
+from . import codes, compare
+from .against import Original
+from .launch import Program
 from .numerics import described
 from .results import SEVERITIES
 from .verify import Report
 
 SCHEMA = 1
+LISTED = 10  # names in one line of the report
 KIND_WORDS = {
     "loss": ("loss", "losses"),
     "parameters": ("parameter state", "parameter states"),
@@ -65,21 +68,28 @@ def _hazards(report: Report) -> Iterator[str]:
     yield "hazards: " + ", ".join(_plural(n, s, f"{s}s") for s, n in counts.items() if n)
     for h in hazards:
         times = f" ({h.count} times)" if h.count > 1 else ""
-        yield f"  {_place(h.path, h.line)}: {h.severity} {h.code} {h.message}{times}"
+        yield f"  {_place(h.path, h.line)}: {h.severity} {h.code} {codes.name(h.code)}: {h.message}{times}"
 
 
 def _comparison(report: Report) -> Iterator[str]:
     compared = report.comparison
     if compared is None:
         return
-    yield f"compared with {report.original} (the original, on the same stand-in):"
+    assert report.original is not None
+    yield f"compared with {report.original.label} (the original, on the same stand-in):"
+    if report.original.run is not None:
+        yield from _restored(report.original)
     if report.numerics:
         yield f"  declared changes, made to the original too: {described(report.numerics)}"
     equal = [_plural(n, *KIND_WORDS[kind]) for kind, n in compared.counts.items() if n]
     if equal:
         yield f"  bit-equal: {', '.join(equal)}"
     if report.unstable:
-        yield f"  left out: {_plural(len(report.unstable), 'value', 'values')} that vary from run to run"
+        many = len(report.unstable) != 1
+        yield (
+            f"  left out: {len(report.unstable)} {'values that vary' if many else 'value that varies'} "
+            f"from run to run: {_listed(compare.readable(report.unstable))}"
+        )
     for difference in sorted(compared.differences, key=lambda d: d is not compared.first):
         yield f"  first difference: {difference}"
     if report.effect is not None:
@@ -89,6 +99,21 @@ def _comparison(report: Report) -> Iterator[str]:
             f"(step {e.step}: {e.at_largest[0]:.6g} -> {e.at_largest[1]:.6g}); "
             f"last {e.last[0]:.6g} -> {e.last[1]:.6g}"
         )
+
+
+def _restored(original: Original) -> Iterator[str]:
+    files = _plural(len(original.restored), "file", "files")
+    yield f"  with the tree as it is now, except for the {files} of {original.label} and of later runs"
+    if original.changed_since is None:
+        yield "  whether other files have changed since is not known: no git commit to compare with"
+    elif original.changed_since:
+        changed = _listed(original.changed_since)
+        yield f"  differ from git's HEAD, and are used as they are now on both sides: {changed}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    left = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + left
 
 
 def _check_words(check: Any) -> str:
@@ -122,9 +147,7 @@ def as_json(report: Report) -> str:
     compared = report.comparison
     program = report.request.program
     data = {
-        "schema": SCHEMA,
-        "tool": {"name": "neuron-migrate", "version": VERSION},
-        "program": {"target": program.target, "arguments": list(program.arguments), "processes": program.processes},
+        **_head(program),
         "python": report.interpreter.path,
         "torch": report.interpreter.torch,
         "exit": report.exit_code,
@@ -135,24 +158,43 @@ def as_json(report: Report) -> str:
             "seconds": round(report.ended.seconds, 2),
             "steps": report.steps,
         },
-        "hazards": [asdict(h) for h in report.seen.hazards],
+        "hazards": [{**asdict(h), "name": codes.name(h.code)} for h in report.seen.hazards],
         "unverified": [{"name": n, "path": p, "line": line} for n, p, line in report.seen.unverified],
         "regions": [asdict(r) for r in report.seen.regions],
         "compiled_vs_eager": [asdict(c) for c in report.seen.checks],
         "comparison": None
         if compared is None
         else {
-            "against": report.original,
+            "against": report.original.label if report.original else None,
+            "restored": list(report.original.restored) if report.original and report.original.run else None,
+            "changed_since": list(report.original.changed_since)
+            if report.original and report.original.changed_since is not None
+            else None,
             "equal": compared.equal,
             "numerics": report.numerics or None,
             "counts": compared.counts,
             "varying": len(report.unstable),
+            "varying_values": compare.readable(report.unstable),
             "first_difference": _difference(compared.first),
             "differences": [_difference(d) for d in compared.differences],
             "effect": asdict(report.effect) if report.effect else None,
         },
     }
     return json.dumps(data, indent=2) + "\n"
+
+
+def failure_as_json(program: Program, reason: str) -> str:
+    """The report for programs where nothing was run, or not to its end: the reason alone."""
+    data = {**_head(program), "exit": 2, "verdict": f"nothing is proven: {reason}"}
+    return json.dumps({**data, "run": None, "hazards": [], "comparison": None}, indent=2) + "\n"
+
+
+def _head(program: Program) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": "neuron-migrate", "version": VERSION},
+        "program": {"target": program.target, "arguments": list(program.arguments), "processes": program.processes},
+    }
 
 
 def _difference(difference: compare.Difference | None) -> dict[str, Any] | None:

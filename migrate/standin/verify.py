@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from .interpreter import Interpreter
 from .processes import Ended
 
 OUTPUT_TAIL = 30
+RANK_TRACEBACK = re.compile(r"\[rank(\d+)\]: Traceback")
+LAUNCHER_LINE = re.compile(r"torch[./]distributed[./](?:elastic|run)|elastic[./]multiprocessing")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Report:
     ended: Ended
     seen: results.Seen
     steps: int = 0
-    original: str | None = None
+    original: against.Original | None = None
     numerics: dict[str, Any] = field(default_factory=dict)
     comparison: compare.Comparison | None = None
     unstable: frozenset[compare.Key] = frozenset()
@@ -107,7 +110,7 @@ class _Verification:
         taps = results.read_taps(self.scratch / "migrated")
         report.steps = max((rank.steps for rank in taps.values()), default=0)
         if original is not None and reference is not None and ended.code == 0 and not ended.timed_out:
-            report.original = original.label
+            report.original = original
             report.comparison = compare.compare(reference, taps)
             if not report.comparison.equal:
                 self._set_varying_aside(original, report, reference, taps)
@@ -135,8 +138,9 @@ class _Verification:
         if ended.timed_out:
             raise CannotRun(f"the original ({original.label}) was stopped by the time limit: see --steps, --time-limit")
         if ended.code:
-            tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-OUTPUT_TAIL:])
-            raise CannotRun(f"the original ({original.label}) fails on the stand-in, so nothing is compared:\n{tail}")
+            how = f"failed with exit code {ended.code}" if ended.code > 0 else f"was ended by signal {-ended.code}"
+            why = _last_words(log.read_text(encoding="utf-8", errors="replace"))
+            raise CannotRun(f"the original ({original.label}) {how} on the stand-in, nothing was compared:\n{why}")
         self._check_isolation(original, name, copy)
         shutil.rmtree(tree, ignore_errors=True)
         return results.read_taps(self.scratch / name)
@@ -205,6 +209,21 @@ class _Verification:
             stdout=stdout,
             stderr=stderr,
         )
+
+
+def _last_words(output: str) -> str:
+    """Why a run failed: its last lines, or the traceback of the first rank that has one.
+
+    torchrun lets each rank's traceback go by, and then writes pages about it.
+    """
+    lines = output.splitlines()
+    ranks = [match.group(1) for line in lines if (match := RANK_TRACEBACK.match(line))]
+    if ranks:
+        lines = [line for line in lines if line.startswith(f"[rank{ranks[0]}]:")]
+    else:
+        launcher = next((i for i, line in enumerate(lines) if LAUNCHER_LINE.search(line)), len(lines))
+        lines = lines[:launcher] or lines
+    return "\n".join(lines[-OUTPUT_TAIL:])
 
 
 def _say(what: str) -> None:

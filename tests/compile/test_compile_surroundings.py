@@ -128,3 +128,23 @@ def test_import_inside_a_function_goes_with_its_use(body: str, after: str) -> No
 def test_comment_behind_an_import_stays_in_its_column() -> None:
     code = "def f(x):\n    from torch._inductor import config  # why\n    config.a = 1\n    return x\n"
     assert migrate(code).text == "def f(x):\n    # why\n    return x\n"
+
+
+@pytest.mark.parametrize(
+    "made, blocks",
+    [
+        pytest.param("self.blocks = nn.ModuleList([nn.Linear(1, 1)])", "in model.blocks:", id="a-list"),
+        pytest.param("self.t = nn.ModuleDict(dict(w=b[0], h=nn.ModuleList(b)))", "in model.t.h:", id="in-a-dict"),
+        pytest.param("self.t = nn.ModuleDict({'h': nn.ModuleList(b)})", "in model.t.h:", id="in-a-display"),
+        pytest.param("self.x = nn.Linear(1, 1)", "compile its blocks", id="no-list"),
+        pytest.param("self.a = nn.ModuleList(b); self.c = nn.ModuleList(b)", "compile its blocks", id="two-lists"),
+    ],
+)
+def test_the_container_of_the_blocks_is_named_where_it_can_be_seen(made: str, blocks: str) -> None:
+    text = (
+        "import torch\nfrom torch import nn\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n\n\n"
+        f"class M(nn.Module):\n    def __init__(self, b):\n        super().__init__()\n        {made}\n\n\n"
+        "def f(b, d):\n    model = M(b)\n    model = model.to(d)\n    model = torch.compile(model)\n"
+        "    return DDP(model)\n"
+    )
+    assert blocks in migrate(text).one("TN314")["message"]

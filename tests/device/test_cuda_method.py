@@ -116,10 +116,100 @@ def test_safe_when_nobody_defines_cuda() -> None:
 
 
 def test_review_when_a_class_defines_cuda() -> None:
-    text = "class Box:\n    def cuda(self):\n        return 1\n\n\ndef f(x):\n    return x.cuda()\n"
+    text = f"{BOX}\n    def to(self, device):\n        return self\n\n\ndef f(x):\n    return x.cuda()\n"
     found = migrate(text).one("TN102")
     assert found["safety"] == "review"
     assert "defines its own cuda()" in found["evidence"][0]["text"]
+
+
+BOX = "import torch\nfrom torch import nn\n\n\nclass Box:\n    def cuda(self):\n        return 1\n"
+MAY_LACK_TO = {
+    "a parameter": "def f(x):\n    return x.cuda()",
+    "an element": "def f(xs):\n    return [x.cuda() for x in xs]",
+    "an attribute": "def f(self):\n    return self.x.cuda()",
+    "what an own function gives": "def f():\n    x = make()\n    return x.cuda()",
+}
+HAS_TO = {
+    "annotated as a tensor": "def f(x: torch.Tensor):\n    return x.cuda()",
+    "made by torch": "def f():\n    x = torch.ones(2)\n    return x.cuda()",
+    "a module of the file": "class Net(nn.Module):\n    pass\n\n\ndef f():\n    net = Net()\n    return net.cuda()",
+    "an object of another class": "def f():\n    net = Net()\n    return net.cuda()",
+    "moved before": "def f():\n    x = torch.ones(2)\n    x = x.cuda()\n    return x.cuda()",
+}
+
+
+@pytest.mark.parametrize("code", MAY_LACK_TO.values(), ids=MAY_LACK_TO)
+def test_by_hand_when_a_class_has_cuda_but_no_to(code: str) -> None:
+    text = f"{BOX}\n\n{code}\n"
+    outcome = migrate(text)
+    assert outcome.text == text
+    found = outcome.one("TN102")
+    assert (found["safety"], found["severity"]) == ("manual", "warning")
+    assert "Box of this repository has cuda() but no to()" in found["message"]
+
+
+@pytest.mark.parametrize("code", HAS_TO.values(), ids=HAS_TO)
+def test_what_has_to_moves_even_then(code: str) -> None:
+    text = f"{BOX}\n\n{code}\n"
+    assert migrate(text).text == text.replace("x.cuda()", 'x.to("neuron")').replace("net.cuda()", 'net.to("neuron")')
+
+
+@pytest.mark.parametrize("base", ["nn.Module", "Data", "HasTo"])
+def test_a_base_may_bring_to(base: str) -> None:
+    text = f"import torch\nfrom torch import nn\n\n\nclass Box({base}):\n    def cuda(self):\n        return 1\n\n\ndef f(x):\n    return x.cuda()\n"
+    assert migrate(text).one("TN102")["safety"] == "review"
+
+
+METHOD_KEPT = {
+    "in a variable": "move = model.cuda\nmove()",
+    "in a list": "fns = [x.cuda for x in xs]",
+    "passed on": "run(model.cuda)",
+    "of a layer, beside an own setting": "class A:\n    def __init__(self, cuda):\n        self.cuda = cuda\n\n\nf = nn.Linear(1, 1).cuda",
+}
+SETTING = {
+    "an option": "use = args.cuda",
+    "an option of self": "use = self.args.cuda",
+    "an option by its name": 'import argparse\np = argparse.ArgumentParser()\np.add_argument("--cuda", action="store_true")\nspace = p.parse_args()\nuse = space.cuda',
+    "an own attribute": "class A:\n    def __init__(self, cuda):\n        self.cuda = cuda\n\n    def f(self):\n        return self.cuda",
+    "a test": "if model.cuda:\n    print(1)",
+    "a store": "model.cuda = 1",
+}
+
+
+@pytest.mark.parametrize("code", METHOD_KEPT.values(), ids=METHOD_KEPT)
+def test_a_method_that_is_kept_is_reported(code: str) -> None:
+    text = HEAD + code + "\n"
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert (outcome.one("TN102")["safety"], outcome.one("TN102")["severity"]) == ("manual", "warning")
+
+
+@pytest.mark.parametrize("code", SETTING.values(), ids=SETTING)
+def test_a_setting_called_cuda_is_no_method(code: str) -> None:
+    assert "TN102" not in migrate(HEAD + code + "\n").rules()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "f = functools.partial(torch.Tensor.cuda, non_blocking=True)",
+        "f = functools.partial(nn.Module.cuda, device=0)",
+        "f = bind(torch.Tensor.cuda, non_blocking=True)",
+        'def f(data):\n    data.cuda(0, "x")',
+        'def f(data):\n    data.cuda(None, non_blocking="x")',
+    ],
+)
+def test_arguments_that_a_new_call_would_not_take(code: str) -> None:
+    text = "import functools\n" + HEAD + code + "\n"
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.one("TN102")["safety"] == "manual"
+
+
+@pytest.mark.parametrize("made", ["torch.FloatStorage(3)", "torch.UntypedStorage(3)", "torch.storage.TypedStorage(3)"])
+def test_a_storage_takes_its_device_by_keyword(made: str) -> None:
+    text = f"import torch\n\n\ndef f():\n    s = {made}\n    return s.cuda()\n"
+    assert migrate(text).text == text.replace("cuda()", 'to(device="neuron")')
 
 
 def test_safe_for_what_torch_made_even_then() -> None:

@@ -75,3 +75,18 @@ def test_branch_of_a_choice_between_accelerators_is_left_whole(text: str) -> Non
     outcome = migrate(text)
     assert outcome.text == text
     assert "TN124" in outcome.rules()
+
+
+def test_device_of_another_array_library_is_told_not_edited() -> None:
+    text = 'import jax\n\n\ndef f(x):\n    return jax.device_put(x, device="cuda")\n'
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.one("TN123")["severity"] == "warning"
+
+
+def test_value_beside_the_key_of_a_table_of_accelerators_stays() -> None:
+    text = (
+        "import torch\n\n\ndef f(x):\n"
+        '    return {"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}[x.device.type]()\n'
+    )
+    assert migrate(text).text == text

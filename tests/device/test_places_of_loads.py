@@ -65,3 +65,67 @@ def test_a_missing_map_location_is_an_offer() -> None:
     assert migrate(text).text == text
     assert migrate(text).one("TN110")["safety"] == "offer"
     assert migrate(text, level="offer").text == text.replace('"m")', '"m", map_location="cpu")')
+
+
+TABLES = {
+    "one entry is its device, for files saved on neuron too": (
+        'x = torch.load(p, map_location={"cuda:0": f"cuda:{r}"})',
+        'x = torch.load(p, map_location=f"neuron:{r}")',
+    ),
+    "through a variable and a conditional": (
+        'loc = {"cuda:0": f"cuda:{r}"} if d else "cpu"; x = torch.load(p, map_location=loc)',
+        'loc = f"neuron:{r}" if d else "cpu"; x = torch.load(p, map_location=loc)',
+    ),
+    "templates, as in the DDP tutorial": (
+        'loc = {"cuda:%d" % 0: "cuda:%d" % r}; x = torch.load(p, map_location=loc)',
+        'loc = "neuron:%d" % r; x = torch.load(p, map_location=loc)',
+    ),
+    "by position, to a variable": ('x = torch.load(p, {"cuda:0": d})', "x = torch.load(p, d)"),
+    "to the CPU": ('x = torch.load(p, {"cuda:0": "cpu"})', 'x = torch.load(p, "cpu")'),
+    "a conditional as the target": (
+        'loc = {"cuda:0": "cuda" if r else "cpu"} if d else None; x = torch.load(p, map_location=loc)',
+        'loc = ("neuron" if r else "cpu") if d else None; x = torch.load(p, map_location=loc)',
+    ),
+    "a conditional in parentheses as the target": (
+        'loc = {"cuda:0": ("cuda" if r else "cpu")} if d else None; x = torch.load(p, map_location=loc)',
+        'loc = ("neuron" if r else "cpu") if d else None; x = torch.load(p, map_location=loc)',
+    ),
+    "a target over lines": (
+        'loc = {\n        "cuda:0":\n            "cuda:%d"\n            % r,\n    }; x = torch.load(p, map_location=loc)',
+        'loc = ("neuron:%d"\n            % r); x = torch.load(p, map_location=loc)',
+    ),
+    "an edit inside the target": (
+        'x = torch.load(p, map_location={"cuda:0": f"cuda:{torch.cuda.current_device()}"})',
+        'x = torch.load(p, map_location=f"neuron:{torch.neuron.current_device()}")',
+    ),
+    "several entries keep their keys": (
+        'x = torch.load(p, map_location={"cuda:1": "cuda:0", "cuda:2": d, "cpu": "cpu"})',
+        'x = torch.load(p, map_location={"cuda:1": "neuron", "cuda:2": d, "cpu": "cpu", "neuron:1": "neuron:0", "neuron:2": d})',
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), TABLES.values(), ids=TABLES)
+def test_dicts(before: str, after: str) -> None:
+    head = HEAD + "def f(p, r, d):\n    "
+    outcome = migrate(head + before + "\n")
+    assert outcome.text == head + after + "\n"
+    assert [f["safety"] for f in outcome.findings if f["rule"] == "TN110" and f["status"] != "kept"] == ["review"]
+
+
+def test_a_dict_that_is_unpacked_into_is_an_error() -> None:
+    text = HEAD + 'def f(p, r, d):\n    return torch.load(p, map_location={"cuda:0": f"cuda:{r}", **d})\n'
+    assert migrate(text).one("TN110")["severity"] == "error"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param('loc = {"cuda:0": f"cuda:{r}"}; print(loc); return torch.load(p, map_location=loc)', id="used-otherwise"),
+        pytest.param('return torch.load(p, map_location={"cuda:0": "cuda:0", "mps": "cpu"})', id="several-accelerators"),
+        pytest.param('return torch.load(p, map_location={"cpu": "cpu"})', id="no-cuda-key"),
+    ],
+)
+def test_dicts_left_to_others(code: str) -> None:
+    text = HEAD + f"def f(p, r, d):\n    {code}\n"
+    assert "TN110" not in migrate(text).rules("open", "applied", "kept")

@@ -78,3 +78,62 @@ def test_left_alone(line: str) -> None:
 def test_imported_seed() -> None:
     source = "import torch\nfrom torch.cuda import manual_seed_all\n\n\ndef f():\n    manual_seed_all(3)\n"
     assert migrate(source).text == "import torch\n\n\ndef f():\n    torch.neuron.manual_seed_all(3)\n"
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        pytest.param(
+            ("torch.manual_seed(x)", "torch.cuda.manual_seed(x)", "torch.cuda.manual_seed_all(x)"),
+            ("torch.manual_seed(x)",),
+            id="both-seeds",
+        ),
+        pytest.param(
+            ("torch.manual_seed(x.seed + 1)", "import random", "random.seed(1)", "torch.cuda.manual_seed(x.seed + 1)"),
+            ("torch.manual_seed(x.seed + 1)", "import random", "random.seed(1)"),
+            id="a-sum-and-another-library-between",
+        ),
+        pytest.param(
+            ("torch.manual_seed(0); torch.cuda.manual_seed(seed=0)",), ("torch.manual_seed(0)",), id="one-line"
+        ),
+    ],
+)
+def test_a_seed_of_the_device_beside_the_one_of_torch_goes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
+    outcome = migrate(inside(*before), level="safe")
+    assert outcome.text == inside(*after)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(("torch.cuda.manual_seed_all(x)",), id="alone"),
+        pytest.param(("torch.manual_seed(0)", "torch.cuda.manual_seed_all(x)"), id="another-number"),
+        pytest.param(("torch.manual_seed(x)", "x += 1", "torch.cuda.manual_seed_all(x)"), id="rebound"),
+        pytest.param(("torch.manual_seed(x.s)", "x.s = 1", "torch.cuda.manual_seed_all(x.s)"), id="attribute-set"),
+        pytest.param(("torch.manual_seed(x)", "path()", "torch.cuda.manual_seed_all(x)"), id="numbers-drawn-between"),
+        pytest.param(("torch.manual_seed(x())", "torch.cuda.manual_seed_all(x())"), id="a-call-may-differ"),
+        pytest.param(
+            ("torch.manual_seed(x)", "torch.manual_seed(0)", "torch.cuda.manual_seed_all(x)"), id="seeded-anew"
+        ),
+        pytest.param(("if x: torch.manual_seed(0)", "torch.cuda.manual_seed_all(0)"), id="under-a-condition"),
+    ],
+)
+def test_a_seed_of_the_device_that_stays_raises_without_neuron(lines: tuple[str, ...]) -> None:
+    outcome = migrate(inside(*lines))
+    assert "torch.neuron.manual_seed_all" in outcome.text
+    assert outcome.one("TN111")["safety"] == "review"
+    assert any("raises where" in e["text"] for e in outcome.one("TN111")["evidence"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("if torch.cuda.is_available(): torch.cuda.manual_seed_all(x)", id="probe"),
+        pytest.param('if x.device.type == "cuda": torch.cuda.manual_seed_all(x)', id="device"),
+        pytest.param("if path.n_gpu > 0: torch.cuda.manual_seed_all(x)", id="count"),
+    ],
+)
+def test_a_guarded_seed_is_renamed(line: str) -> None:
+    outcome = migrate(inside("torch.manual_seed(x)", line))
+    assert "torch.neuron.manual_seed_all(x)" in outcome.text
+    assert outcome.one("TN111")["safety"] == "safe"

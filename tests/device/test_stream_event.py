@@ -186,3 +186,24 @@ def test_imported_event() -> None:
         "    return time.time()\n"
     )
     assert migrate(source).text == expected
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("torch.cuda.current_stream().wait_event(s)", id="waited for by a stream"),
+        pytest.param("x.append(m)", id="kept"),
+        pytest.param("e.query()", id="asked"),
+    ],
+)
+def test_events_that_are_read_against_each_other_change_together_or_not_at_all(other: str) -> None:
+    """One event of three has another use: no clock takes the place of the other two."""
+    before = (
+        "import torch\n\n\ndef f(g, x):\n    s = torch.cuda.Event(enable_timing=True)\n"
+        "    m = torch.cuda.Event(enable_timing=True)\n    e = torch.cuda.Event(enable_timing=True)\n"
+        f"    s.record(); g(); m.record(); g(); e.record()\n    {other}\n    torch.cuda.synchronize()\n"
+        "    return s.elapsed_time(m), m.elapsed_time(e)\n"
+    )
+    outcome = migrate(before)
+    assert outcome.text == before.replace("cuda", "neuron")
+    assert [f["line"] for f in outcome.findings if f["severity"] == "warning"] == [11, 11]

@@ -103,7 +103,7 @@ SILENT = [
     pytest.param(f"def g():\n    {SET}\n{START}", id="a function that is only defined"),
     pytest.param(f"model.set_device(rank)\n{START}", id="set_device of another object"),
     pytest.param(f"{SET}\nmodel.init_process_group('x')", id="init_process_group of another object"),
-    pytest.param(f"torch.accelerator.set_device_index(rank)\n{START}", id="portable code"),
+    pytest.param(f"{START}\ntorch.accelerator.set_device_index(rank)", id="portable code in the right order"),
 ]
 
 
@@ -144,3 +144,20 @@ def test_through_a_function_that_does_more() -> None:
     outcome = migrate(text)
     assert outcome.text == text
     assert outcome.one("TN402")["line"] == text[: text.index("    run(model)")].count("\n") + 1
+
+
+def test_the_index_of_torch_accelerator_is_set_behind_the_start() -> None:
+    head = "import torch\nimport torch.distributed as dist\n\n\ndef setup(rank):\n"
+    choice, start = "    torch.accelerator.set_device_index(rank)\n", "    dist.init_process_group()\n"
+    outcome = migrate(head + choice + start)
+    assert outcome.text == head + start + choice
+    assert outcome.one("TN402")["safety"] == "safe"
+    assert "TN402" not in migrate(head + start + choice).rules("open", "applied")
+
+
+def test_other_uses_of_torch_accelerator_before_the_start_are_said() -> None:
+    head = "import torch\nimport torch.distributed as dist\n\n\ndef setup(rank):\n"
+    body = "    torch.accelerator.synchronize(); run()\n    dist.init_process_group()\n"
+    assert migrate(head + body).one("TN402")["severity"] == "error"
+    asked = "    d = torch.accelerator.current_accelerator()\n    dist.init_process_group()\n"
+    assert "TN402" not in migrate(head + asked).rules("open", "applied")

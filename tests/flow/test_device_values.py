@@ -82,9 +82,9 @@ SPELLINGS = {
     "an or": ('def f(x, d=None):\n    return x.to(d or "cuda")', 'def f(x, d=None):\n    return x.to(d or "neuron")'),
     "map_location": ('s = torch.load("m", map_location="cuda:0")', 's = torch.load("m", map_location="neuron")'),
     "map_location by position": ('s = torch.load("m", "cuda")', 's = torch.load("m", "neuron")'),
-    "map_location as a dict keeps the saved names": (
+    "map_location as a dict of one entry": (
         'def f(r):\n    return torch.load("m", map_location={"cuda:0": f"cuda:{r}"})',
-        'def f(r):\n    return torch.load("m", map_location={"cuda:0": f"neuron:{r}"})',
+        'def f(r):\n    return torch.load("m", map_location=f"neuron:{r}")',
     ),
 }
 
@@ -442,3 +442,16 @@ def _migrated(code: str) -> str:
     if "cuda" not in code:
         assert text == _source(code)
     return re.sub(r"^import torch\nimport torch as t\n", "import torch\nimport torch as t\n", text)
+
+
+@pytest.mark.parametrize(
+    ("receiver", "safety"),
+    [
+        pytest.param("fabric", "review", id="Fabric decides which device it is"),
+        pytest.param("self.trainer", "review", id="so does a trainer"),
+        pytest.param("x", "safe", id="a tensor"),
+    ],
+)
+def test_device_of_a_loop_of_a_library(receiver: str, safety: str) -> None:
+    found = migrate(f'import torch\ndef f(self, fabric, x):\n    return {receiver}.device.type == "cuda"\n')
+    assert found.one("TN104")["safety"] == safety

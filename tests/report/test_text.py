@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,14 @@ def test_equal_findings_are_one_entry() -> None:
     assert text.count("no_such_call has") == 1
     assert re.search(r"3:1  error .*\n.*\n +also at 6:1\n", text)
     assert re.search(r"7:1  error ", text)
+
+
+def test_a_place_is_told_once() -> None:
+    result = result_of({"a.py": WITHOUT_COUNTERPART})
+    (file,) = result.files
+    again = next(i for i in file.items if i.severity == "error")
+    file.items.append(replace(again, id="another"))
+    assert "also at" not in render(result)
 
 
 @pytest.mark.parametrize(
@@ -150,6 +159,23 @@ def test_nothing_of_a_user_file_reaches_the_terminal_raw() -> None:
         (State(0, 1, 0, 0, 0, 1), "run", "not runnable yet: 1 finding needs you"),
         (State(1, 1, 0, 0, 0, 1), "run", "not runnable yet: 2 findings need you"),
         (State(0, 0, 0, 3, 0, 1), "run", "runnable, except 3 you rejected"),
+        (
+            State(0, 0, 0, 0, 0, 3, unread=2),
+            "run",
+            "runnable: no required finding is open in the files that could be read; 2 could not be read",
+        ),
+        (
+            State(0, 0, 0, 0, 0, 3, unread=1),
+            "check",
+            "Nothing that is needed to run is open in the files that could be read; 1 could not be read.",
+        ),
+        (State(0, 1, 0, 0, 0, 3, unread=1), "run", "not runnable yet: 1 finding needs you"),
+        (
+            State(0, 0, 0, 0, 0, 2, failed=1),
+            "run",
+            "not runnable yet: 1 file could not be handled, through a fault of neuron-migrate",
+        ),
+        (State(0, 0, 0, 0, 0, 2, failed=1), "check", "1 file could not be handled, through a fault of neuron-migrate."),
         (State(1, 0, 0, 0, 1, 1), "check", "1 finding can be applied in 1 file; none needs you."),
         (State(2, 1, 0, 0, 2, 1), "check", "1 finding needs you, 2 can be applied in 2 files."),
         (State(0, 2, 0, 0, 0, 1), "check", "2 findings need you; none can be applied."),

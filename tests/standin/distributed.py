@@ -215,6 +215,25 @@ def distributed_checkpoint():
     assert state["w"].sum().item() > 0
 
 
+def dtensor_random():
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import Replicate, Shard, distribute_tensor
+
+    mesh = init_device_mesh("neuron", (WORLD,))
+    torch.manual_seed(0)
+    shards = distribute_tensor(torch.zeros(4, 64, device="neuron"), mesh, [Shard(0)]).normal_()
+    whole = shards.full_tensor()
+    assert shards.to_local().shape == (4 // WORLD, 64)
+    assert not torch.equal(whole[:2], whole[2:])  # each rank draws numbers of its own
+    same = distribute_tensor(torch.zeros(8, device="neuron"), mesh, [Replicate()]).uniform_().to_local()
+    seen = [torch.empty_like(same) for _ in range(WORLD)]
+    dist.all_gather(seen, same)
+    assert torch.equal(*seen) and same.std().item() > 0  # and all of them the same where they have to
+    torch.manual_seed(0)
+    again = distribute_tensor(torch.zeros(4, 64, device="neuron"), mesh, [Shard(0)]).normal_()
+    assert torch.equal(whole, again.full_tensor())
+
+
 def own_device_only():
     assert torch.neuron.current_device() == RANK
     assert torch.neuron.device_count() == WORLD
@@ -229,8 +248,8 @@ def own_device_only():
 COLLECTIVES = [
     all_reduce, all_reduce_average, asynchronous, broadcast, reduce, all_gather, all_gather_into_tensor,
     reduce_scatter, all_to_all_single, all_to_all_list, uneven_splits_refused, point_to_point, objects, barrier,
-    subgroup, functional, compiled_functional, compiled_in_place, compiled_object, dtensor, distributed_checkpoint,
-    own_device_only,
+    subgroup, functional, compiled_functional, compiled_in_place, compiled_object, dtensor, dtensor_random,
+    distributed_checkpoint, own_device_only,
 ]  # fmt: skip
 
 

@@ -117,6 +117,54 @@ def move_keeps_parameters():
     assert before.sum().item() == 0
 
 
+def _sample(mode):
+    """What sampling does, against the same on the CPU."""
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(144, 6))
+    x = torch.randn(2, 3, 8, 8)
+    found = []
+    for device in ("cpu", D):
+        model.eval().to(device)
+        image = x.clone().to(device)
+        with mode():
+            y = model(image)
+            p = y.softmax(-1)
+            p[:, 0] = 0
+            p.div_(p.sum(-1, keepdim=True))
+            v = p.view(3, 4).t()[1:, ::2].unsqueeze(0)
+            v.mul_(2)
+            image.transpose(2, 3)[0].zero_()  # a view of a tensor that was made outside
+            weight = model[3].weight.view(-1)[:3]
+            lstm, _ = nn.LSTM(4, 4, device=device)(torch.ones(2, 1, 4, device=device))
+            attended = F.scaled_dot_product_attention(*[image.flatten(2)] * 3)
+            made = (y, p, v, weight, lstm)
+            assert lstm.shape == (2, 1, 4)
+        found.append([t.cpu().clone() for t in (y, p, v, image, weight, attended)])
+        kinds = [t.is_inference() for t in made]
+        assert kinds == [mode is torch.inference_mode] * 3 + [False, mode is torch.inference_mode], kinds
+        before = image._version
+        image.add_(1)  # an ordinary tensor still, with a version
+        assert image._version == before + 1
+    assert all(torch.equal(a, b) for a, b in zip(*found))
+    model(x.to(D)).sum().backward()  # the weights too
+    if mode is torch.inference_mode:
+        try:
+            y.add_(1)
+        except RuntimeError as error:
+            assert "outside InferenceMode" in str(error)
+        else:
+            raise AssertionError("in-place on an inference tensor")
+        assert y[0].is_inference() and not (y + 1).is_inference()
+
+
+def inference_mode():
+    _sample(torch.inference_mode)
+
+
+def no_grad():
+    _sample(torch.no_grad)
+
+
 def convolutions():
     model = nn.Sequential(
         nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.ConvTranspose2d(8, 4, 2)
@@ -242,6 +290,45 @@ def random_numbers_are_the_hosts():
     a = torch.randn(40, device=D).cpu()
     torch.manual_seed(0)
     assert torch.equal(a, torch.randn(40))
+
+
+def device_generator_draws():
+    torch.neuron.manual_seed(3)
+    a = torch.randn(5, device=D)
+    torch.rand(7)  # the host's generator is another one
+    torch.neuron.manual_seed(3)
+    assert torch.equal(a, torch.randn(5, device=D))
+
+
+def generator_state_is_seed_and_offset():
+    torch.neuron.manual_seed(11)
+    state = torch.neuron.get_rng_state()
+    assert (state.dtype, state.device.type, state.shape) == (torch.uint8, "cpu", (16,))
+    assert state.view(torch.int64).tolist() == [11, 0]
+    torch.rand(5, device=D)
+    assert torch.neuron.get_rng_state().view(torch.int64).tolist() == [11, 5]
+    torch.randn(2000, device=D)
+    assert torch.neuron.get_rng_state().view(torch.int64).tolist() == [11, 2005]
+    for drawn in (0, 1, 619, 5000):  # at the start, within a block of the engine, at its end, and far on
+        torch.rand(drawn, device=D)
+        torch.randn(3, device=D)  # an odd number of normals: none is kept for later
+        saved = torch.neuron.get_rng_state()
+        expected = torch.randn(9, device=D), torch.rand(700, device=D)
+        torch.neuron.manual_seed(5)
+        torch.neuron.set_rng_state(saved)
+        assert torch.equal(saved, torch.neuron.get_rng_state())
+        assert all(torch.equal(a, b) for a, b in zip(expected, (torch.randn(9, device=D), torch.rand(700, device=D))))
+    generator = torch.Generator(device=D).manual_seed(1)
+    a = torch.rand(30, device=D, generator=generator)
+    generator.set_state(torch.tensor([1, 10]).view(torch.uint8))
+    assert torch.equal(a[10:], torch.rand(20, device=D, generator=generator))
+    for wrong in (torch.get_rng_state(), torch.zeros(16)):
+        try:
+            generator.set_state(wrong)
+        except (RuntimeError, TypeError) as error:
+            assert "ByteTensor" in str(error)
+        else:
+            raise AssertionError("not the state of a device")
 
 
 def fork_rng():
@@ -474,7 +561,7 @@ def operators_agree_with_the_host():
 
 def main():
     for name, function in list(globals().items()):
-        if inspect.isfunction(function) and function.__module__ == "__main__" and name != "main":
+        if inspect.isfunction(function) and function.__module__ == "__main__" and name != "main" and name[0] != "_":
             try:
                 function()
                 result = ""

@@ -35,6 +35,13 @@ def TN361_new_shapes():
         f(torch.ones(n, device=D))
 
 
+def TN361_gradients():
+    f = compiled(lambda t: t * 5)
+    f(X)
+    with torch.no_grad():
+        f(X)
+
+
 def TN364_too_many_shapes():
     f = compiled(lambda t: t * 3)
     for n in range(2, 12):

@@ -79,12 +79,28 @@ def test_json_is_alone_on_stdout(start: Start, tmp_path: Path) -> None:
     assert (hazard["code"], hazard["path"], hazard["line"], hazard["severity"]) == ("TN107", "bad.py", 3, "error")
 
 
+@pytest.mark.parametrize("to_file", [False, True], ids=["stdout", "file"])
+def test_json_gives_the_reason_when_nothing_was_run(to_file: bool, start: Start, tmp_path: Path) -> None:
+    (tmp_path / "new.py").write_text("import torch\n")
+    (tmp_path / "old.py").write_text("import torch\nraise SystemExit(3)\n")
+    output = ["--output", "report.json"] if to_file else []
+    arguments = ["--python", sys.executable, "--against", "old.py", "--format", "json", *output]
+    code, out, err = verify(start, "new.py", *arguments)
+    report = json.loads((tmp_path / "report.json").read_text() if to_file else out)
+    reason = "the original (old.py) failed with exit code 3 on the stand-in, nothing was compared"
+    assert (code, report["exit"], report["run"], report["program"]["target"]) == (2, 2, None, "new.py")
+    assert report["verdict"].startswith(f"nothing is proven: {reason}")
+    assert reason in err
+    if to_file:
+        assert out == ""
+
+
 def test_warnings_alone_do_not_fail_and_output_goes_to_a_file(start: Start, tmp_path: Path) -> None:
     (tmp_path / "w.py").write_text("import torch\nprint('hello')\ntorch.ones(2, device='neuron').double()\n")
     code, out, err = verify(start, "w.py", "--python", sys.executable, "--output", "report.txt")
     assert (code, out) == (0, "hello\n"), err
     report = (tmp_path / "report.txt").read_text()
-    assert "w.py:3: warning TN204" in report
+    assert "w.py:3: warning TN204 float64: " in report
 
 
 def test_module_is_run_like_python_m(start: Start, tmp_path: Path) -> None:

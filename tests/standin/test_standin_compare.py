@@ -50,6 +50,18 @@ def test_what_varies_from_run_to_run_is_left_out() -> None:
     assert compare.compare(old, new, compare.varying(new, again)).equal
 
 
+def test_what_varies_is_named() -> None:
+    one, two = taps([1.0, 2.0], ["t 0.1 u 1", "t 5"], ["a"]), taps([1.0, 3.0], ["t 0.2 u 2", "t 6"], ["b", "c"])
+    assert compare.readable(compare.varying({**one, 1: one[0]}, {**two, 1: two[0]})) == [
+        "backward() 1",
+        "parameters after step 0",
+        "number of optimizer steps",
+        "printed number in 't # u #'",
+        "printed number in 't #'",
+    ]
+    assert compare.readable(frozenset()) == []
+
+
 def test_saved_entry_is_named() -> None:
     def saved(**entries: str) -> dict[int, Taps]:
         return {0: Taps(save=[{"step": 3, "file": "c.pt", "entries": entries}])}

@@ -14,7 +14,11 @@ from migrate.standin import launch
 pytestmark = pytest.mark.standin
 
 SCRIPT = Path(__file__).with_name("features.py")
-FEATURES = [n.name for n in ast.parse(SCRIPT.read_text()).body if isinstance(n, ast.FunctionDef) and n.name != "main"]
+FEATURES = [
+    n.name
+    for n in ast.parse(SCRIPT.read_text()).body
+    if isinstance(n, ast.FunctionDef) and n.name != "main" and n.name[0] != "_"
+]
 
 
 @pytest.fixture(scope="module")

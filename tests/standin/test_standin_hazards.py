@@ -29,6 +29,7 @@ SEVERITY = {
     "TN304_dynamic": "error",
     "TN304_dynamic_not_written": "note",
     "TN354_nonzero_captured": "error",
+    "TN361_gradients": "note",
     "TN363_marked_dynamic": "error",
     "TN502_channels_last": "error",
 }
@@ -64,6 +65,11 @@ def test_one_call_counts_once(outcomes: dict[str, Any]) -> None:
     (row,) = (r for r in outcomes["TN501_transposed_input"]["rows"] if r["code"] == "TN501")
     assert row["count"] == 1
     assert "t is not contiguous (shape (8, 8), stride (1, 8))" in row["message"]
+
+
+def test_training_and_evaluation_are_no_fault(outcomes: dict[str, Any]) -> None:
+    (row,) = outcomes["TN361_gradients"]["rows"]
+    assert row["message"].endswith("is compiled twice: with and without gradients")
 
 
 def test_recompilation_names_the_guard(outcomes: dict[str, Any]) -> None:

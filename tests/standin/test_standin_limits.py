@@ -25,6 +25,7 @@ def test_process_group_comes_before_any_use_of_the_device(use: str, run_text: Ru
     assert run.code == 1
     assert "should not be initialized before the init_process_group" in run.stderr
     assert [(h.code, h.line) for h in run.seen.hazards] == [("TN402", 7)]
+    assert "(first at script.py:6)" in run.seen.hazards[0].message
 
 
 def test_process_group_first_is_accepted(run_text: RunProgram) -> None:

@@ -134,6 +134,40 @@ def test_original_that_fails_is_no_verdict(check: Any, tmp_path: Path) -> None:
         check(str(tmp_path / "new.py"), str(tmp_path / "old.py"))
 
 
+def test_original_that_fails_under_torchrun_shows_its_traceback(check: Any, tmp_path: Path) -> None:
+    text = (
+        "import torch, torch.distributed as dist\n"
+        "dist.init_process_group('nccl')\n"
+        "if dist.get_rank() == 1:\n"
+        "    raise ValueError('broken before')\n"
+        "dist.barrier()\n"
+    )
+    (tmp_path / "old.py").write_text(text)
+    (tmp_path / "new.py").write_text(text.replace("nccl", "neuron"))
+    with pytest.raises(CannotRun) as caught:
+        check("new.py", "old.py", nproc=2)
+    first, *rest = str(caught.value).splitlines()
+    assert first == "the original (old.py) failed with exit code 1 on the stand-in, nothing was compared:"
+    assert "[rank1]: ValueError: broken before" in rest
+    assert not any("elastic" in line for line in rest)
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        ("step 1\n[rank1]: Traceback (x):\n[rank0]: Traceback (y):\n[rank1]: E\nE torch/distributed/run\n", "[rank1]"),
+        ("Traceback (most recent call last):\nValueError: x\nE1 torch/distributed/elastic/m.py] died\n", "ValueError"),
+        ("ValueError: x\n", "ValueError"),
+        ("torch.distributed.elastic: no such file\n", "no such file"),
+    ],
+    ids=["ranks mixed", "before the group is made", "no launcher", "the launcher itself"],
+)
+def test_last_words_are_the_programs_own(output: str, words: str) -> None:
+    said = verify._last_words(output)
+    assert words in said.splitlines()[-1]
+    assert "[rank0]" not in said
+
+
 def test_against_a_git_revision(check: Any, tmp_path: Path) -> None:
     root = tmp_path / "repository"
     (root / "sub").mkdir(parents=True)
@@ -175,6 +209,38 @@ def test_against_the_state_before_a_run(check: Any, tmp_path: Path) -> None:
     assert got["comparison"]["effect"]["largest"] > 0
     with pytest.raises(CannotRun, match="run:99"):
         check("train.py", "run:99", folder=str(root))
+
+
+def test_files_that_no_run_wrote_are_named(check: Any, tmp_path: Path) -> None:
+    """Changed by hand since, they are the same on both sides: the comparison says nothing about them."""
+    root = tmp_path / "project"
+    (root / "sub").mkdir(parents=True)
+    (root / "train.py").write_text(MIXED)
+    for name in ("net.py", "same.py", "sub/deep.py"):
+        (root / name).write_text("WIDTH = 1\n")
+    change = {"train.py": (MIXED.encode(), MIXED_MIGRATED.encode())}
+    run = Journal(root).write_run(change, {}, {"numerics": [NUMERICS]})
+    got = check("train.py", f"run:{run.id}", folder=str(root))
+    assert (got["comparison"]["restored"], got["comparison"]["changed_since"]) == (["train.py"], None)
+    assert f"with the tree as it is now, except for the 1 file of run:{run.id}" in got["text"]
+    assert "is not known" in got["text"]
+
+    git = ["git", "-C", str(root), "-c", "user.name=t", "-c", "user.email=t@t"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    (root / "train.py").write_text(MIXED)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-qm", "cuda"], check=True)
+    (root / "train.py").write_text(MIXED_MIGRATED)
+    got = check("train.py", f"run:{run.id}", folder=str(root))
+    assert got["comparison"]["changed_since"] == []
+    assert "differ from git" not in got["text"] and "is not known" not in got["text"]
+
+    for name in ("net.py", "sub/deep.py"):
+        (root / name).write_text("WIDTH = 2\n")
+    got = check("train.py", f"run:{run.id}", folder=str(root))
+    assert got["comparison"]["changed_since"] == ["net.py", "sub/deep.py"]
+    assert "differ from git's HEAD, and are used as they are now on both sides: net.py, sub/deep.py\n" in got["text"]
+    assert got["exit"] == 0
 
 
 def test_compiled_regions_agree_with_eager(check: Any) -> None:

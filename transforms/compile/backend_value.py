@@ -15,7 +15,8 @@ class BackendValue:
     """What becomes of the backend of one call.
 
     `kept`: a backend for debugging, which stays. `why`: why it can't be edited. Otherwise `changes` make it neuron
-    (none when it is so already), `safety` and `evidence` say how sure that is.
+    (none when it is so already), `safety` and `evidence` say how sure that is. Of a parameter, `given` are the literals
+    that calls of this file pass, which change too, and `unknown` what else they pass, with what to say of it.
     """
 
     def __init__(self, value: cst.BaseExpression, call: cst.Call, cx: Context) -> None:
@@ -28,6 +29,8 @@ class BackendValue:
         self.changes: list[Change] = []
         self.safety = Safety.SAFE
         self.evidence: list[tuple[cst.CSTNode, str]] = []
+        self.given: list[cst.BaseExpression] = []
+        self.unknown: list[tuple[cst.CSTNode, str]] = []
         self._look(value)
 
     def _look(self, value: cst.BaseExpression) -> None:
@@ -82,6 +85,12 @@ class BackendValue:
         if self.cx.origin(name).names or any(b.kind in ("def", "class", "import") for b in found):
             self._unknown("a function is the backend: what it makes of the graph does not run on Trainium", WARNING)
             return
+        if len(found) == 1 and found[0].value is None and found[0].kind == "param":
+            if self._only_backend(name.value, found[0].scope) and self._passed(name.value, found[0].scope):
+                self.old = f"what calls pass for {name.value}"
+            else:
+                self._unknown()
+            return
         if len(found) != 1 or found[0].value is None or found[0].kind not in ("assign", "param"):
             self._unknown()
             return
@@ -95,7 +104,9 @@ class BackendValue:
             self._at_call(name, arms, parameter=binding.kind == "param")
         else:
             texts = {self.cx.string(arm) for arm in arms}
-            if texts <= BACKENDS_KEPT:
+            if binding.kind == "param":
+                self._passed(name.value, binding.scope)
+            if texts <= BACKENDS_KEPT and not (self.changes or self.unknown):
                 self.kept = self.cx.code(value)
                 return
             self.old = f"{name.value} = {self.cx.code(value)}"
@@ -105,6 +116,32 @@ class BackendValue:
             if binding.kind == "param":
                 self.safety = Safety.REVIEW
                 self.evidence.append((binding.node, "a default value: callers may pass another backend"))
+
+    def _passed(self, name: str, function: cst.CSTNode) -> bool:
+        """Look at what the calls of this file pass for a parameter; False when there is no such call."""
+        if not isinstance(function, cst.FunctionDef):
+            return False
+        cx, names = self.cx, [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+        found = False
+        for call in cx.index.nodes(cst.Call):
+            bound = next((own for f, own in cx.devices.places.called(call) if f is function), None)
+            if bound is None:
+                continue
+            arg = cx.argument(call, name, names.index(name) - bound if name in names else None)
+            if arg is None:
+                if any(a.star for a in call.args):
+                    self.unknown.append((call.func, f'{name} may be unpacked here: it has to be "neuron" on Trainium'))
+                continue
+            found = True
+            for arm in self._arms(arg.value) or [arg.value]:
+                text = cx.string(arm)
+                if text in BACKENDS_REPLACED:
+                    self.changes.append(Replace(arm, neuron(arm, cx)))
+                    self.given.append(arm)
+                elif text not in BACKENDS_KEPT | {"neuron"} and not _passes_on(arm, name):
+                    self.unknown.append((arm, f'{name} is the backend of torch.compile: it has to be "neuron"'))
+        self.safety = Safety.REVIEW
+        return found
 
     def _at_call(self, name: cst.Name, arms: list[cst.BaseExpression], parameter: bool) -> None:
         """A variable that says the backend and is used for other things too: it stays, and the call names neuron."""
@@ -166,6 +203,11 @@ class BackendValue:
         elif not settled:
             self._unknown(f"the backend comes from the command line: pass neuron for {value.attr.value}")
             self.evidence.append((option, "the option"))
+
+
+def _passes_on(node: cst.BaseExpression, name: str) -> bool:
+    """Whether None is given, which the function must know of, or a parameter of the same name."""
+    return isinstance(node, cst.Name) and node.value in ("None", name)
 
 
 def neuron(old: cst.CSTNode, cx: Context) -> str:

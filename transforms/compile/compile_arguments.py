@@ -20,6 +20,7 @@ from transforms.engine.changes import Change
 from transforms.engine.context import Context, PendingFix
 from transforms.engine.entries import Entries
 from transforms.engine.model import WARNING, Rule, Safety
+from transforms.flow.effects import side_effects
 from transforms.tables.compile import OPTIONS_KEPT
 
 _Evidence = list[tuple[cst.CSTNode, str]]
@@ -121,6 +122,11 @@ class CompileArguments:
                 evidence=value.evidence,
             )
             return False
+        for site, message in value.unknown:
+            cx.report(site, message, Safety.MANUAL, rule=COMPILE_BACKEND)
+        for site in value.given:
+            message = f"the backend {cx.code(site)} becomes neuron"
+            self._say(site, message, COMPILE_BACKEND, Safety.REVIEW, value.evidence)
         if value.changes:
             self.more += value.changes
             self._say(keyword.node, f"{value.old} becomes neuron", COMPILE_BACKEND, value.safety, value.evidence)
@@ -137,9 +143,10 @@ class CompileArguments:
         if keyword is None:
             return
         calls = any(isinstance(n, (cst.Call, cst.Await, cst.NamedExpr)) for n in below(keyword.value))
+        lost = side_effects(self.cx, keyword.value)
         self.keywords.drop(keyword)
         self._forget(keyword.value)
-        evidence: _Evidence = [(keyword.value, "its value is no longer computed")] if calls else []
+        evidence: _Evidence = lost or ([(keyword.value, "its value is no longer computed")] if calls else [])
         self._say(keyword.node, f"{name} is dropped: {why}", rule, Safety.REVIEW if calls else None, evidence)
 
     def _forget(self, value: cst.BaseExpression) -> None:
@@ -196,7 +203,9 @@ class CompileArguments:
                 entries.drop(entry)
             self.more.append(entries)
         named = ", ".join(self.cx.code(e.key) for e in gone) or "empty"
-        self._say(keyword.node, f"options for Inductor are dropped: {named}", COMPILE_OPTIONS)
+        lost = [step for e in gone for step in side_effects(self.cx, e.value)]
+        message = f"options for Inductor are dropped: {named}"
+        self._say(keyword.node, message, COMPILE_OPTIONS, Safety.REVIEW if lost else None, lost)
 
     # shapes and graph breaks ------------------------------------------------------------------------------------
 
@@ -218,8 +227,10 @@ class CompileArguments:
         else:
             self.keywords.value(keyword, "False")
             literal = isinstance(keyword.value, cst.Name) and keyword.value.value == "True"
+            lost = side_effects(cx, keyword.value)
             message = "dynamic=True is rejected" if literal else "dynamic may be true, which is rejected"
-            self._say(keyword.node, f"{message}: each shape is compiled on its own", COMPILE_DYNAMIC, Safety.REVIEW)
+            message += ": each shape is compiled on its own"
+            self._say(keyword.node, message, COMPILE_DYNAMIC, Safety.REVIEW, lost)
 
     def _appended(self, name: str, text: str) -> list[Change]:
         """The change that adds one argument and does nothing else."""

@@ -28,7 +28,7 @@ COMPILED_WRAPPER = Rule(
 )
 
 _LAST_PARTS = frozenset(name.rpartition(".")[2] for name in COMPILE_NAMES | WRAPPERS)
-_ADVICE = 'compile the blocks instead: for block in model.layers: block.compile(backend="neuron", dynamic=False)'
+_CONTAINERS = frozenset({"torch.nn.ModuleList", "torch.nn.modules.container.ModuleList"})
 
 
 class CompiledWrapper(Transform):
@@ -58,7 +58,58 @@ class CompiledWrapper(Transform):
         name = cx.code(wrapper.func).rpartition(".")[2]
         order = f"the {name} wrapper is compiled" if compiles else f"the whole model is compiled below {name}"
         evidence = [(inner, "wrapped here" if compiles else "compiled here")]
-        cx.report(arg, f"{order}: {_ADVICE}", Safety.MANUAL, severity=WARNING, evidence=evidence)
+        cx.report(arg, f"{order}: {_advice(arg.value, cx)}", Safety.MANUAL, severity=WARNING, evidence=evidence)
+
+
+def _advice(model: cst.BaseExpression, cx: Context) -> str:
+    """What to do, with the container of the blocks where the model's class shows just one."""
+    holder = _class_of(model, cx)
+    paths = dict.fromkeys(_containers(holder, cx)) if holder is not None else {}
+    name = cx.code(model) if isinstance(model, (cst.Name, cst.Attribute)) else "model"
+    if len(paths) == 1:
+        blocks = f"for block in {name}.{next(iter(paths))}: block.compile"
+        return f'compile the blocks instead: {blocks}(backend="neuron", dynamic=False)'
+    return 'compile its blocks instead, before it is wrapped: block.compile(backend="neuron", dynamic=False)'
+
+
+def _class_of(value: cst.CSTNode, cx: Context, hops: int = 0) -> cst.ClassDef | None:
+    """The class of this file that a model is made by, through wrappers, moves and assignments."""
+    if hops > 6:
+        return None
+    if isinstance(value, cst.Call):
+        if (holder := cx.devices.places.class_named(value.func)) is not None:
+            return holder
+        if cx.origin(value.func).names & (COMPILE_NAMES | WRAPPERS) and value.args:
+            return _class_of(value.args[0].value, cx, hops + 1)
+        if isinstance(value.func, cst.Attribute) and not cx.origin(value.func).names:
+            return _class_of(value.func.value, cx, hops + 1)
+    elif isinstance(value, cst.Name):
+        values = [b.value for b in cx.names.bindings(value.value, cx.names.scope(value)) if b.value is not None]
+        found = [h for v in values if v is not value and (h := _class_of(v, cx, hops + 1)) is not None]
+        return found[0] if found and all(f is found[0] for f in found) else None
+    return None
+
+
+def _containers(holder: cst.ClassDef, cx: Context) -> Iterator[str]:
+    """Paths of the lists of modules that a class keeps: `layers`, or `transformer.h` inside of a ModuleDict."""
+    for call in cx.index.nodes(cst.Call):
+        if not cx.origin(call.func).names & _CONTAINERS or cx.index.enclosing(call, cst.ClassDef) is not holder:
+            continue
+        keys: list[str] = []
+        child: cst.CSTNode = call
+        for above in cx.index.ancestors(call):
+            if isinstance(above, cst.Arg) and above.keyword is not None:
+                keys.append(above.keyword.value)
+            elif isinstance(above, cst.DictElement) and above.value is child:
+                keys.append(cx.string(above.key) or "")
+            elif isinstance(above, cst.Assign):
+                target = above.targets[0].target
+                own = isinstance(target, cst.Attribute) and cx.code(target.value) == "self"
+                path = [target.attr.value, *reversed(keys)] if isinstance(target, cst.Attribute) and own else []
+                if path and all(p.isidentifier() for p in path):
+                    yield ".".join(path)
+                break
+            child = above
 
 
 def _made_by(value: cst.BaseExpression, call: cst.Call, names: frozenset[str], cx: Context) -> cst.Call | None:

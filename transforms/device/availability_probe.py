@@ -12,6 +12,7 @@ from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
 from transforms.engine.names import Origin
+from transforms.engine.statements import simple_statements
 from transforms.engine.transform import Transform
 
 PROBE = "torch.cuda.is_available"
@@ -73,7 +74,8 @@ class AvailabilityProbe(Transform):
             message = "the probe decides about a name that goes to a library with names of its own for accelerators"
             cx.report(node, message, Safety.MANUAL, evidence=[(foreign, "goes to the library")])
             return
-        several = next((a for a in arms if cx.devices.literal(a).kind == "multi"), None)
+        chosen = [*arms, *_stored_arms(call, cx)]
+        several = next((a for a in chosen if cx.devices.literal(a).kind == "multi"), None)
         if several is not None:
             cx.report(
                 node,
@@ -84,11 +86,15 @@ class AvailabilityProbe(Transform):
             )
             return
         changes, requests, text = probe_changes(call, node, cx)
+        if files := _asked_elsewhere(call, cx):
+            safety = Safety.REVIEW
+            evidence = [*evidence, (node, f"the answer is also used in {', '.join(files[:3])}")]
         requires = [a for a in arms if cx.devices.literal(a).kind == "given"]
         asked = _asked_before(call, cx)
         if asked is not None:
             requires.append(asked)
         fix = cx.fix("the probe asks for neuron", *changes, requests=requests, requires=requires)
+        cx.guards(fix, call)
         cx.report(node, f"the test becomes {text}", safety, fix=fix, evidence=evidence)
 
 
@@ -106,6 +112,18 @@ def probe_changes(call: cst.Call, node: cst.CSTNode, cx: Context) -> tuple[list[
     wrapped = cx.parenthesize(call, guard).startswith("(")
     changes = [*changes, Around(call, "(" + guard, ")") if wrapped else Around(call, guard)]
     return changes, requests, guard + text
+
+
+def _asked_elsewhere(call: cst.Call, cx: Context) -> tuple[str, ...]:
+    """Other files that import the variable that keeps the answer, or the function that returns it."""
+    statement = cx.index.statement(call)
+    if isinstance(statement, cst.Assign) and isinstance(cx.names.scope(call), cst.Module):
+        names = [t.target.value for t in statement.targets if isinstance(t.target, cst.Name)]
+    elif isinstance(statement, cst.Return) and isinstance(function := cx.names.scope(call), cst.FunctionDef):
+        names = [function.name.value]
+    else:
+        return ()
+    return tuple(f for name in names for f in cx.facts.importers.get(name, ()))
 
 
 def _asked_before(call: cst.Call, cx: Context) -> cst.CSTNode | None:
@@ -146,6 +164,27 @@ def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
         child = above
 
 
+def _stored_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
+    """Device names that are assigned under tests of the variable or attribute that keeps the answer of a probe."""
+    statement = cx.index.statement(call)
+    if not isinstance(statement, cst.Assign) or not cx.devices.places.is_probe(statement.value):
+        return
+    for target in (t.target for t in statement.targets):
+        uses: list[cst.CSTNode] = []
+        if isinstance(target, cst.Name):
+            uses += cx.names.uses(target.value, cx.names.scope(target))
+        elif isinstance(target, cst.Attribute):
+            code, last = cx.code(target), target.attr.value
+            uses += [n for n in cx.index.nodes(cst.Attribute) if n.attr.value == last and cx.code(n) == code]
+        for use in uses:
+            while isinstance(above := cx.parent(use), cst.BooleanOperation):
+                use = above
+            if isinstance(above, cst.If) and above.test is use:
+                yield from _assigned_in(above.body, cx)
+            elif isinstance(above, cst.IfExp) and above.test is use:
+                yield from _names_in(above.body, cx)
+
+
 def _names_in(arm: cst.CSTNode, cx: Context) -> Iterator[cst.CSTNode]:
     parts = [arm]
     while parts:
@@ -161,7 +200,6 @@ def _names_in(arm: cst.CSTNode, cx: Context) -> Iterator[cst.CSTNode]:
 
 
 def _assigned_in(block: cst.BaseSuite, cx: Context) -> Iterator[cst.CSTNode]:
-    for line in block.body:
-        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-            if isinstance(small, (cst.Assign, cst.AnnAssign)) and small.value is not None:
-                yield from _names_in(small.value, cx)
+    for small in simple_statements(block):
+        if isinstance(small, (cst.Assign, cst.AnnAssign)) and small.value is not None:
+            yield from _names_in(small.value, cx)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import libcst as cst
 
+from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.engine.words import is_specific
 from transforms.flow.device_arguments import device_argument
+from transforms.flow.kept import kept_in, readers
 from transforms.flow.renames import called, rename
 from transforms.flow.results import results
 from transforms.flow.uses import Use
-from transforms.tables.cuda_device import DEVICE_API, PROPERTIES
+from transforms.tables.cuda_device import DEVICE_API, MISSING_API, PROPERTIES
 from transforms.tables.cuda_names import COUNTERPARTS
 from transforms.tables.rows import Row, by_name
+from transforms.tables.tensor_types import tensor_type
 
 CUDA_API = Rule(
     code="TN106",
@@ -43,6 +46,7 @@ CUDA_API = Rule(
     ),
 )
 _ROWS = by_name(DEVICE_API)
+_ABSENT = by_name(MISSING_API)
 _GETTERS = frozenset({"builtins.getattr", "builtins.hasattr"})
 _OTHERS = frozenset(
     [
@@ -96,7 +100,17 @@ class CudaApi(Transform):
         elif row.name == "torch.cuda.current_device" and _as_device(call, cx):
             safety = Safety.REVIEW
             evidence.append((call, "an index given as a device stands for the accelerator of the process"))
-        rename(cx, use, row, *given.changes, safety=safety, evidence=evidence)
+        changes = list(given.changes)
+        if row.name == "torch.cuda.device_count" and not use.aliased and _asks_for_any(call, cx):
+            changes.append(self._counted(call, use, cx))
+        rename(cx, use, row, *changes, safety=safety, evidence=evidence)
+
+    def _counted(self, call: cst.Call, use: Use, cx: Context) -> Change:
+        """A number of devices that decides something is 0 on a host without torch.neuron, as it was without CUDA."""
+        module = cx.spell("torch.neuron", use.node)[0].removesuffix(".neuron")
+        if isinstance(cx.parent(call), (cst.If, cst.While, cst.IfExp)):
+            return Around(call, f"hasattr({module}, {cx.literal('neuron', call)}) and ")
+        return Around(call, "(", f" if hasattr({module}, {cx.literal('neuron', call)}) else 0)")
 
     def _properties(self, call: cst.Call, cx: Context) -> None:
         """Attributes that only CUDA's properties have."""
@@ -147,10 +161,32 @@ class CudaApi(Transform):
                 severity=WARNING,
             )
             return
+        if absent := self._absent(use, cx):
+            names = ", ".join(absent)
+            message = f"torch.neuron has no {names}, which is read from this module here"
+            cx.report(use.node, message, Safety.MANUAL)
+            return
         row = Row(
             "torch.cuda", "torch.neuron", "mid", "a device module; what is read from it is not known here", starts=False
         )
         rename(cx, use, row)
+
+    def _absent(self, use: Use, cx: Context) -> list[str]:
+        """Names without a counterpart that are read from the variable which holds the module."""
+        found: dict[str, None] = {}
+        for read in [r for target in kept_in(cx, use.node) for r in readers(cx, target)]:
+            above = cx.parent(read)
+            if not isinstance(above, cst.Attribute) or above.value is not read:
+                continue
+            name = above.attr.value
+            qualified = f"torch.cuda.{name}"
+            if qualified in cx.origin(above).names:
+                absent = bool(tensor_type(qualified)) or name.endswith("Storage") or qualified in _ABSENT
+            else:  # one arm of a choice: no other rule sees what is read
+                absent = COUNTERPARTS.get(qualified) != f"torch.neuron.{name}"
+            if absent:
+                found[name] = None
+        return list(found)
 
 
 def _as_device(call: cst.Call, cx: Context) -> bool:
@@ -164,6 +200,57 @@ def _as_device(call: cst.Call, cx: Context) -> bool:
     if cx.origin(outer.func).name == "torch.device":
         return outer.args[0] is arg
     return isinstance(outer.func, cst.Attribute) and outer.func.attr.value == "to" and not cx.origin(outer.func).names
+
+
+def _asks_for_any(call: cst.Call, cx: Context) -> bool:
+    """Whether a test rests on a number of devices, and no probe has been asked before it."""
+    if cx.options.probe == "plain" or not _tested(call, cx):
+        return False
+    places = cx.devices.places
+    child: cst.CSTNode = call
+    for above in cx.index.ancestors(call):
+        if isinstance(above, cst.BooleanOperation) and child is above.right:
+            anded = isinstance(above.operator, cst.And)
+            if _on_device(above.left, cx) if anded else places.is_negated_probe(above.left):
+                return False
+        elif isinstance(above, (cst.If, cst.IfExp)) and child is not above.test:
+            if _on_device(above.test, cx) if child is above.body else places.is_negated_probe(above.test):
+                return False
+        elif isinstance(above, cst.While) and child is above.body and _on_device(above.test, cx):
+            return False
+        elif isinstance(above, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            return True
+        child = above
+    return True
+
+
+def _on_device(test: cst.BaseExpression, cx: Context, hops: int = 0) -> bool:
+    """Whether a condition only holds where an accelerator is there: a probe, or a device that is not the CPU."""
+    if cx.devices.places.is_probe(test):
+        return True
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return _on_device(test.left, cx, hops) or _on_device(test.right, cx, hops)
+    if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
+        target = test.comparisons[0]
+        texts = {cx.string(test.left), cx.string(target.comparator)}
+        if isinstance(target.operator, cst.NotEqual):
+            return "cpu" in texts
+        return isinstance(target.operator, cst.Equal) and bool(texts & {"cuda", "neuron"})
+    if isinstance(test, cst.Name) and hops < 2:
+        found = cx.names.bindings(test.value, cx.names.scope(test))
+        values = [b.value for b in found if b.kind == "assign" and b.value is not None]
+        return bool(found) and len(values) == len(found) and all(_on_device(v, cx, hops + 1) for v in values)
+    return False
+
+
+def _tested(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether an expression is compared, or its truth decides something."""
+    above = cx.parent(node)
+    if isinstance(above, (cst.If, cst.While, cst.IfExp)):
+        return above.test is node
+    if isinstance(above, cst.UnaryOperation):
+        return isinstance(above.operator, cst.Not)
+    return isinstance(above, (cst.BooleanOperation, cst.Comparison, cst.ComparisonTarget))
 
 
 def _sets(call: cst.Call, cx: Context) -> bool:

@@ -7,7 +7,9 @@ import libcst as cst
 from transforms.engine.arguments import unpacks
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.names import Binding, dotted_name
 from transforms.engine.transform import Transform
+from transforms.flow.modules import YES, Modules
 from transforms.flow.storages import is_storage, map_location_function
 
 CUDA_METHOD = Rule(
@@ -21,7 +23,10 @@ CUDA_METHOD = Rule(
     ),
     source='TorchNeuron documentation 2.33: `.to("neuron")`; torch 2.13 signatures of Tensor.cuda and Module.cuda',
     why="A torch wheel without CUDA raises in `.cuda()`.",
-    silent="Receivers whose class defines its own `cuda()`, attributes and modules named `cuda` that are not called.",
+    silent=(
+        "Receivers whose class defines its own `cuda()`, and settings named `cuda` (`args.cuda`, an attribute that the "
+        "file stores)."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f(x):\n    return x.cuda(non_blocking=True)\n",
@@ -34,8 +39,12 @@ CUDA_METHOD = Rule(
     ),
 )
 _UNBOUND = frozenset({"torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.module.Module.cuda"})
+_MOVES = frozenset({"cuda", "to", "cpu"})
 _TORCH = frozenset({"torch", "torchvision", "torchaudio", "builtins", "copy"})
 _BY_TEXT = ("builtins.getattr", "operator.methodcaller")
+_BINDERS = frozenset({"functools.partial", "functools.partialmethod"})
+_SETTINGS = frozenset("args arg opt opts options option config cfg conf hparams hps flags settings params ns".split())
+"""Names of objects whose attribute `cuda` is a setting, as those that argparse makes are called."""
 _ANYTHING = ("torch.load", "torch.hub.", "torch.utils.")
 _HOST = ("torch.neuron.", "torch.cuda.")
 
@@ -72,6 +81,37 @@ class CudaMethod(Transform):
             self._unbound(attribute, cx)
         elif isinstance(call, cst.Call) and call.func is attribute and not origin.names:
             self._method(call, attribute, cx)
+        elif not origin.names and self._kept_for_later(attribute, cx):
+            message = 'if this is the method of a tensor or module: keep a function that calls .to("neuron") instead'
+            cx.report(attribute.attr, message, Safety.MANUAL, severity=WARNING)
+
+    def _kept_for_later(self, node: cst.Attribute, cx: Context) -> bool:
+        """Whether `x.cuda` is read as a value, no store and no test of a setting that is called so."""
+        above = cx.parent(node)
+        valued = (isinstance(above, (cst.Assign, cst.AnnAssign, cst.NamedExpr)) and above.value is node) or isinstance(
+            above, (cst.Arg, cst.Return, cst.Element, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.Lambda)
+        )
+        holder = node.value
+        last = holder.attr.value if isinstance(holder, cst.Attribute) else getattr(holder, "value", "")
+        if not valued or last in _SETTINGS or last == "FLAGS" or cx.devices.options("cuda"):
+            return False
+        if _from_torch(holder, cx) or cx.shared(Modules).kind(holder).verdict == YES:
+            return True
+        return not self._own(holder, cx) and not self._stored(cx)
+
+    def _stored(self, cx: Context) -> bool:
+        """Whether the file gives an attribute `cuda` a value: the readings are about that."""
+        for name in cx.index.names.get("cuda", []):
+            above = cx.parent(name)
+            if isinstance(above, (cst.AssignTarget, cst.AnnAssign)) and isinstance(cx.names.scope(name), cst.ClassDef):
+                return True
+            if isinstance(above, cst.Attribute) and above.attr is name:
+                target = cx.parent(above)
+                if isinstance(target, cst.AssignTarget) or (
+                    isinstance(target, cst.AnnAssign) and target.target is above
+                ):
+                    return True
+        return False
 
     def _by_text(self, call: cst.Call, cx: Context) -> None:
         outer = cx.parent(call)
@@ -95,6 +135,9 @@ class CudaMethod(Transform):
         evidence: list[tuple[cst.CSTNode, str]] = []
         if _from_torch(receiver, cx):
             evidence.append((site, "made by a function of torch"))
+        elif cx.facts.without_to and (why := _lacks_to(receiver, cx)):
+            cx.report(site, f"{why}: move by hand", Safety.MANUAL, severity=WARNING)
+            return
         elif why := cx.own_method("cuda") or _third_party(receiver, cx):
             safety = Safety.REVIEW
             evidence.append((site, why))
@@ -106,6 +149,10 @@ class CudaMethod(Transform):
         arguments = cx.arguments(node)
         device = cx.argument(node, "device", 0)
         blocking = cx.argument(node, "non_blocking", 1)
+        if blocking is not None and cx.string(blocking.value) is not None:
+            message = "a text where torch takes non_blocking: this cuda() is another library's, see what it moves"
+            cx.report(site, message, Safety.MANUAL)
+            return
         if blocking is not None and blocking.keyword is None:
             arguments.to_keyword(blocking, "non_blocking")
         target = cx.literal("neuron", node)
@@ -172,6 +219,9 @@ class CudaMethod(Transform):
                 cx.report(node, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix)
             else:
                 cx.report(node, 'call .to("neuron") on the first argument instead', Safety.MANUAL)
+        elif isinstance(above, cst.Arg) and self._called_with_more(above, cx):
+            message = 'it may be called with arguments: write a function that takes them and calls .to("neuron", ...)'
+            cx.report(node, message, Safety.MANUAL)
         elif isinstance(above, cst.Arg) and not above.star:
             text = f"lambda t: t.to({cx.literal('neuron', node)})"
             fix = cx.fix('the function passed on calls .to("neuron")', cx.replace(node, text))
@@ -179,6 +229,15 @@ class CudaMethod(Transform):
             cx.report(node, 'tensors and modules move with .to("neuron")', Safety.REVIEW, fix=fix, evidence=evidence)
         else:
             cx.report(node, 'the method itself is used: write a function that calls .to("neuron")', Safety.MANUAL)
+
+    def _called_with_more(self, arg: cst.Arg, cx: Context) -> bool:
+        """Whether the method is given to something that binds further arguments to it."""
+        call = cx.parent(arg)
+        if not isinstance(call, cst.Call):
+            return False
+        keywords = {a.keyword.value for a in call.args if a.keyword is not None}
+        bound = call.args[0] is arg and bool(keywords & {"non_blocking", "device"})
+        return bound or cx.origin(call.func).name in _BINDERS
 
     def _dynamic(self, node: cst.Call, getter: cst.Call, cx: Context) -> None:
         """`getattr(x, "cuda")()`."""
@@ -193,6 +252,9 @@ class CudaMethod(Transform):
             cx.report(name, 'getattr(x, "cuda"): call .to("neuron") instead', Safety.MANUAL)
             return
         receiver = getter.args[0].value
+        if cx.facts.without_to and (why := _lacks_to(receiver, cx)):
+            cx.report(name, f"{why}: move by hand", Safety.MANUAL, severity=WARNING)
+            return
         bare = isinstance(receiver, (cst.Name, cst.Attribute, cst.Subscript, cst.Call))
         code = cx.code(receiver) if bare else f"({cx.code(receiver)})"
         arguments = cx.arguments(node).prepend(cx.literal("neuron", node))
@@ -264,6 +326,47 @@ def _from_torch(receiver: cst.BaseExpression, cx: Context) -> bool:
         else:
             receiver = receiver.value
     return False
+
+
+def _lacks_to(receiver: cst.BaseExpression, cx: Context) -> str:
+    """Why a receiver may have cuda() but no to(), empty when something shows that it is no object of such a class."""
+    classes = cx.facts.without_to
+    why = f"{', '.join(sorted(classes)[:3])} of this repository has cuda() but no to(), and this may be one"
+    kind = cx.shared(Modules).kind(receiver)
+    if kind.verdict == YES:
+        return ""
+    if isinstance(receiver, cst.Name):
+        found = cx.names.bindings(receiver.value, cx.names.scope(receiver))
+        return "" if found and all(_known(b, classes, cx) for b in found) else why
+    if isinstance(receiver, cst.Call):
+        return "" if _known_maker(receiver, classes, cx) else why
+    if isinstance(receiver, (cst.BinaryOperation, cst.UnaryOperation)):
+        return ""
+    return why
+
+
+def _known(binding: Binding, classes: frozenset[str], cx: Context) -> bool:
+    """Whether a binding gives something that is no object of these classes."""
+    if binding.kind == "param":
+        param = cx.parent(binding.node)
+        annotation = param.annotation.annotation if isinstance(param, cst.Param) and param.annotation else None
+        return annotation is not None and cx.origin(annotation).name.startswith("torch.")
+    value = binding.value
+    if binding.kind != "assign" or value is None:
+        return False
+    if isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute) and value.func.attr.value in _MOVES:
+        inner = value.func.value
+        if isinstance(inner, cst.Name) and inner.value == binding.name:
+            return True  # `x = x.cuda()`: what x is, its other bindings say
+    return isinstance(value, cst.BinaryOperation) or (isinstance(value, cst.Call) and _known_maker(value, classes, cx))
+
+
+def _known_maker(call: cst.Call, classes: frozenset[str], cx: Context) -> bool:
+    """Whether a call makes something of torch's, or an object of a class that is not one of these."""
+    if _from_torch(call, cx):
+        return True
+    name = dotted_name(call.func).rpartition(".")[2]
+    return name[:1].isupper() and not name.isupper() and name not in classes
 
 
 def _third_party(receiver: cst.BaseExpression, cx: Context) -> str:

@@ -17,8 +17,11 @@ from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.devices import Verdict, device_text
+from transforms.flow.storages import map_location_dict
+from transforms.tables.frameworks import rows_for
 
 _NO_PLACEMENT = frozenset({"torch.device", "torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"})
+_ASKED = "; the answer decides a choice between several accelerators, which stays"
 _EDITED = frozenset({"given", "test", "key", "choice"})
 
 
@@ -51,11 +54,23 @@ class DeviceString(Transform):
         elif verdict.kind == "kernel":
             cx.report(node, "a kernel is registered for CUDA: neuron needs one of its own (NKI)", Safety.MANUAL)
         elif verdict.kind == "foreign":
-            if verdict.needed:  # else the rule about that library speaks, at this very place
+            call = cx.index.enclosing(node, cst.Call)
+            if verdict.needed:
                 message = "the value goes to a library that has names of its own for accelerators"
                 cx.report(node, message, Safety.MANUAL, rule=THIRD_PARTY_ACCELERATOR_NAME, evidence=verdict.evidence)
+            elif call is not None and not rows_for(cx.origin(call.func).name):  # else TN123 speaks, at this very place
+                message = f"{verdict.evidence[0][1]}: neuron means nothing to it"
+                rule = THIRD_PARTY_ACCELERATOR_NAME
+                cx.report(node, message, Safety.MANUAL, rule=rule, severity=WARNING, evidence=verdict.evidence)
+        elif verdict.kind == "saved" and isinstance(verdict.subject, cst.Dict):
+            return  # TN110 speaks about the whole dict
         elif verdict.kind == "saved":
             cx.keep(node, "device of tensors in files that were saved on CUDA")
+        elif verdict.kind == "elsewhere":
+            message = f"{verdict.evidence[0][1]}: change this text by hand if the value there becomes neuron"
+            cx.report(
+                node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=WARNING, evidence=verdict.evidence
+            )
         elif verdict.kind == "text":
             cx.keep(node, text_role(cx, node) or "text for people")
         elif reason := text_role(cx, node):
@@ -70,15 +85,24 @@ class DeviceString(Transform):
             )
 
     def _several(self, node: cst.CSTNode, verdict: Verdict, cx: Context) -> None:
+        message = 'cuda is one of several accelerators here: add an entry for "neuron" beside it'
+        if verdict.subject is not None:
+            message = (
+                'a chain of tests for several accelerators looks at this value: it needs an entry for "neuron"; change'
+                " tests and values together, by hand"
+            )
         cx.report(
             node,
-            'cuda is one of several accelerators here: add an entry for "neuron" beside it',
+            message,
             Safety.MANUAL,
             rule=MULTI_BACKEND,
             severity=ERROR if verdict.needed else WARNING,
             evidence=verdict.evidence,
         )
-        cx.hold(*_branch(node, cx))
+        branch = _branch(node, cx)
+        cx.hold(*branch)
+        if len(branch) > 1:
+            cx.hold(*_asked(branch[0], cx), why=_ASKED)
 
     def _change(self, node: cst.CSTNode, text: str, verdict: Verdict, cx: Context) -> None:
         indexed = text.startswith("cuda:") and text[5:].isdigit()
@@ -96,7 +120,7 @@ class DeviceString(Transform):
                 cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, evidence=evidence)
                 return
             requires.append(bound)
-        requires += _conditions(node, cx) if verdict.kind == "given" else []
+        requires += [*_conditions(node, cx), *_saved_key(node, cx)] if verdict.kind == "given" else []
         if verdict.kind == "given":
             number = _index_beside(node, cx)
             index = cx.integer(number.value) if number is not None else None
@@ -114,12 +138,17 @@ class DeviceString(Transform):
             evidence.append((node, cx.own_method("to")))
         new = text.replace("cuda:0" if plain else "cuda", "neuron", 1)
         fix = cx.fix(f'device "{text}" becomes "{new}"', *changes, requires=requires, group=verdict.group)
+        if verdict.kind == "test":
+            cx.guards(fix, node)
         cx.report(node, f'"{text}" is "{new}" on Trainium', safety, rule=rule, fix=fix, evidence=evidence)
 
 
 def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
     """Test and body of the arm of an `elif` chain that a site stands in: they go with the choice."""
     child = node
+    entry = cx.parent(node)
+    if isinstance(entry, cst.DictElement) and entry.key is node:
+        return [entry.value]
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.FunctionDef):
             break
@@ -128,6 +157,37 @@ def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
             return [above.test, above.body] if chained else []
         child = above
     return []
+
+
+def _asked(test: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
+    """Probes whose answers the variables of a test keep."""
+    found: list[cst.CSTNode] = []
+    parts = [test]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, cst.BooleanOperation):
+            parts += [part.left, part.right]
+        elif isinstance(part, cst.Name):
+            values = [b.value for b in cx.names.bindings(part.value, cx.names.scope(part))]
+            found += [v for v in values if v is not None and cx.devices.places.is_probe(v)]
+    return found
+
+
+def _saved_key(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
+    """The key of `map_location={"cuda:0": node}`: the dict goes when its one target changes."""
+    entry = cx.index.enclosing(node, cst.DictElement)
+    holder = cx.parent(entry) if entry is not None else None
+    if not isinstance(entry, cst.DictElement) or not isinstance(holder, cst.Dict) or len(holder.elements) > 1:
+        return []
+    key = literal_of(entry.key, cx)
+    return [key] if key is not None and key is not node and map_location_dict(holder, cx) else []
+
+
+def literal_of(value: cst.BaseExpression, cx: Context) -> cst.CSTNode | None:
+    """The literal of a device name in `"cuda:0"`, `"cuda:%d" % 0` or `"cuda:" + index`."""
+    while isinstance(value, cst.BinaryOperation):
+        value = value.left
+    return value if device_literal(cx, value) is not None else None
 
 
 def device_literal(cx: Context, node: cst.CSTNode) -> str | None:

@@ -51,26 +51,32 @@ class DeviceTest(Transform):
         if isinstance(above, cst.Call) and above.func is node:
             cx.keep(node.attr, "own method")
             return
-        changes, text = self._spelled(node, above, cx)
+        packed = _is_packed(node.value, cx)
+        changes, text = self._spelled(node, above, cx, "data." if packed else "")
         safety, evidence = Safety.SAFE, [(node.attr, "tensors and storages have .device")]
-        if any(name in cx.index.names for name in _PACKED):
+        if packed:
+            evidence = [(node.attr, "a PackedSequence has no .device: its .data has")]
+        elif any(name in cx.index.names for name in _PACKED):
             safety = Safety.REVIEW
             evidence = [(node.attr, "a PackedSequence has no .device (its .data has)")]
         if why := cx.own_method("is_cuda"):
             safety = Safety.REVIEW
             evidence = [(node.attr, why)]
         fix = cx.fix(f".is_cuda becomes {text}", *changes)
+        cx.guards(fix, node)
         cx.report(node.attr, f"is_cuda is False on Trainium: {text}", safety, fix=fix, evidence=evidence)
 
-    def _spelled(self, node: cst.Attribute, above: cst.CSTNode | None, cx: Context) -> tuple[list[Change], str]:
+    def _spelled(
+        self, node: cst.Attribute, above: cst.CSTNode | None, cx: Context, part: str
+    ) -> tuple[list[Change], str]:
         quoted = cx.literal("neuron", node)
         if isinstance(above, cst.UnaryOperation) and isinstance(above.operator, cst.Not) and not node.lpar:
             receiver = cx.code(node.value)
-            text = f"{receiver}.device.type != {quoted}"
+            text = f"{receiver}.{part}device.type != {quoted}"
             outer = cx.parent(above)
             wrap = isinstance(outer, _BINDS_TIGHTER) and not above.lpar
-            return [Replace(above, f"({text})" if wrap else text)], f".device.type != {quoted}"
-        text = f"device.type == {quoted}"
+            return [Replace(above, f"({text})" if wrap else text)], f".{part}device.type != {quoted}"
+        text = f"{part}device.type == {quoted}"
         if isinstance(above, _BINDS_TIGHTER) and not node.lpar:
             return [Replace(node, f"({cx.code(node.value)}.{text})")], f".{text}"
         return [Replace(node.attr, text)], f".{text}"
@@ -108,6 +114,10 @@ class DeviceTest(Transform):
         value = cx.devices.component_of(node.value)
         compared = self._compared(node, length, cx)
         if compared is None and (value is None or not self._holds_cuda(value.origins, cx)):
+            return
+        if value is not None and cx.devices.chosen_by(value) is not None:
+            message = "a cut of a device name that is one of several accelerators' here: see that it fits neuron"
+            cx.report(bound, message, Safety.MANUAL, severity=WARNING)
             return
         if not cx.devices.is_device(node.value):
             verdict = cx.devices.literal(compared) if compared is not None else None
@@ -152,3 +162,17 @@ class DeviceTest(Transform):
             "a device name is matched with this pattern: match neuron there" if needed else "a pattern that names cuda"
         )
         cx.report(node, message, Safety.MANUAL, severity=ERROR if needed else WARNING)
+
+
+def _is_packed(receiver: cst.BaseExpression, cx: Context) -> bool:
+    """Whether an expression is a PackedSequence that a function of torch made, or is annotated as one."""
+    if isinstance(receiver, cst.Call):
+        return cx.origin(receiver.func).name.rpartition(".")[2] in _PACKED
+    if not isinstance(receiver, cst.Name):
+        return False
+    found = cx.names.bindings(receiver.value, cx.names.scope(receiver))
+    if len(found) == 1 and found[0].kind == "param":
+        param = cx.parent(found[0].node)
+        annotation = param.annotation if isinstance(param, cst.Param) else None
+        return annotation is not None and cx.origin(annotation.annotation).name.endswith(".PackedSequence")
+    return bool(found) and all(isinstance(b.value, cst.Call) and _is_packed(b.value, cx) for b in found)

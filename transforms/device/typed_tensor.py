@@ -9,6 +9,7 @@ from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
+from transforms.flow.kept import kept_in, readers
 from transforms.flow.uses import Use
 from transforms.tables.tensor_types import DTYPES, tensor_type
 
@@ -224,6 +225,10 @@ class TypedTensor(Transform):
         call = cx.parent(above) if isinstance(above, cst.Arg) else None
         if _sets_default(node, cx):
             return
+        if _becomes_default(node, cx):
+            message = "no type of neuron can be the default: use torch.set_default_device and torch.set_default_dtype"
+            cx.report(node, message, Safety.MANUAL)
+            return
         if cx.index.enclosing(node, cst.Annotation) is not None:
             fix = cx.fix("the type is torch.Tensor", cx.replace(node, cx.literal("torch.Tensor", node)))
             cx.report(node, "an annotation: the type of tensors on any device is torch.Tensor", Safety.SAFE, fix=fix)
@@ -291,6 +296,11 @@ def _sets_default(node: cst.CSTNode, cx: Context) -> bool:
         above = cx.parent(above)
     call = cx.parent(above) if isinstance(above, cst.Arg) else None
     return isinstance(call, cst.Call) and cx.origin(call.func).name == _DEFAULT
+
+
+def _becomes_default(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether the name of a type is kept in a variable that set_default_tensor_type gets."""
+    return any(_sets_default(read, cx) for target in kept_in(cx, node) for read in readers(cx, target))
 
 
 def _grouped(node: cst.CSTNode, text: str, cx: Context) -> str:

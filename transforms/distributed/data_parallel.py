@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import libcst as cst
 
 from transforms.engine.context import Context
@@ -20,10 +23,17 @@ DATA_PARALLEL_RULE = Rule(
     ),
     why="A TorchNeuron process owns one device, and DataParallel's scatter and gather exist for CUDA only.",
     silent=(
-        "It is a warning where the same function wraps by DistributedDataParallel in another branch. Type tests "
-        "such as `isinstance(model, nn.DataParallel)`, which are false and harmless."
+        "It is a warning behind a test for more than one device, and where an option asks for it in a function that "
+        "wraps by DistributedDataParallel in another branch. Type tests such as "
+        "`isinstance(model, nn.DataParallel)`, which are false and harmless."
     ),
 )
+
+
+_ACCELERATOR = re.compile(r"cuda|neuron|gpu|device|accel", re.I)
+_COUNT = re.compile(r"gpu|device|cards|\bnproc", re.I)
+_MORE: tuple[tuple[type[cst.CSTNode], int], ...] = ((cst.GreaterThan, 1), (cst.GreaterThanEqual, 2))
+_LESS: tuple[tuple[type[cst.CSTNode], int], ...] = ((cst.LessThanEqual, 1), (cst.LessThan, 2), (cst.Equal, 1))
 
 
 class DataParallel(Transform):
@@ -48,7 +58,7 @@ class DataParallel(Transform):
             message = (
                 "DataParallel drives several CUDA devices from one process: use DistributedDataParallel under torchrun"
             )
-            severity = WARNING if _single(above, cx) or _beside_ddp(node, cx) else ERROR
+            severity = WARNING if _single(above, cx) or _behind_count(node, cx) or _beside_ddp(node, cx) else ERROR
             cx.report(node, message, Safety.MANUAL, severity=severity)
 
     def _part(self, node: cst.CSTNode, above: cst.CSTNode | None, cx: Context) -> bool:
@@ -69,11 +79,73 @@ def _single(call: cst.CSTNode | None, cx: Context) -> bool:
 
 
 def _beside_ddp(node: cst.CSTNode, cx: Context) -> bool:
-    """Whether another branch of the same function wraps by DistributedDataParallel: then torchrun takes that one."""
+    """Whether an option asks for the wrapper, and another branch of the function wraps by DistributedDataParallel.
+
+    A last branch is what a run of one process takes, and a test of the distributed run's absence is one, too.
+    """
     function = cx.index.enclosing(node, cst.FunctionDef)
-    if cx.index.enclosing(node, cst.If, cst.IfExp) is None:
+    if not any(holds and _is_option(test, cx) for test, holds in _tests(node, cx)):
         return False
     for call in cx.index.nodes(cst.Call):
         if cx.origin(call.func).names & DDP and cx.index.enclosing(call, cst.FunctionDef) is function:
             return True
     return False
+
+
+def _tests(node: cst.CSTNode, cx: Context) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """Conditions around a node in its function, and whether they hold there."""
+    child = node
+    for above in cx.index.ancestors(node):
+        if isinstance(above, (cst.FunctionDef, cst.Lambda)):
+            return
+        if isinstance(above, (cst.If, cst.IfExp)) and child is not above.test:
+            yield from _parts(above.test, child is above.body)
+        elif isinstance(above, cst.BooleanOperation) and child is above.right:
+            yield from _parts(above.left, isinstance(above.operator, cst.And))
+        child = above
+
+
+def _parts(test: cst.BaseExpression, holds: bool) -> Iterator[tuple[cst.BaseExpression, bool]]:
+    """The parts of a condition that surely hold, or surely fail."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        yield from _parts(test.expression, not holds)
+    elif isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And if holds else cst.Or):
+        yield from _parts(test.left, holds)
+        yield from _parts(test.right, holds)
+    else:
+        yield test, holds
+
+
+def _is_option(test: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a condition is a flag of the program, other than one that says that an accelerator is there."""
+    if isinstance(test, cst.Comparison):
+        last = test.comparisons[0]
+        text = isinstance(last.operator, cst.Equal) and isinstance(last.comparator, cst.SimpleString)
+        return text and _ACCELERATOR.search(cx.code(test)) is None
+    name = test.attr if isinstance(test, cst.Attribute) else test
+    return isinstance(name, cst.Name) and _ACCELERATOR.search(name.value) is None
+
+
+def _behind_count(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether the wrapper is made for more than one device only: `if torch.cuda.device_count() > 1`."""
+    return any(_counts_several(test, holds, cx) for test, holds in _tests(node, cx))
+
+
+def _counts_several(test: cst.BaseExpression, holds: bool, cx: Context) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return False
+    left, operator, right = test.left, test.comparisons[0].operator, test.comparisons[0].comparator
+    if isinstance(left, cst.Integer):  # 1 < n
+        if not isinstance(operator, (cst.LessThan, cst.LessThanEqual)) or not holds:
+            return False
+        left, right, least = right, left, 1 if isinstance(operator, cst.LessThan) else 2
+    else:
+        bounds = _MORE if holds else _LESS
+        least = next((n for kind, n in bounds if isinstance(operator, kind)), 0)
+    number = cx.integer(right)
+    if least == 0 or number is None or number < least:
+        return False
+    counted: list[cst.CSTNode] = [left]
+    if isinstance(left, cst.Name):
+        counted += [b.value for b in cx.names.bindings(left.value, cx.names.scope(left)) if b.value is not None]
+    return any(_COUNT.search(cx.code(n)) for n in counted)

@@ -8,6 +8,7 @@ from transforms.engine.arguments import Arguments, unpacks
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.effects import side_effects
 from transforms.flow.groups import portable
 from transforms.tables.distributed import DDP
 
@@ -36,6 +37,7 @@ DDP_ARGUMENTS = Rule(
     ),
 )
 _PARAMETERS = ("module", "device_ids", "output_device")
+_OWN_SETTINGS = ("self", "cls", "args", "opt", "opts", "config", "cfg")
 _MOVES = "device_ids also moved the inputs to the device: they must be there when the model is called"
 
 
@@ -67,11 +69,17 @@ class DdpArguments(Transform):
             message = f"{cx.code(named)} may be torch's, which needs no device_ids and output_device, or another class"
             cx.report(named, message, Safety.MANUAL, severity=WARNING)
             return
+        gone = [a for a in (ids, output) if a is not None]
+        if gone and (read := _read_back(call, cx)) is not None:
+            message = f"{cx.code(read)} is read: say there which device it is, then drop device_ids and output_device"
+            cx.report(gone[0], message, Safety.MANUAL, severity=WARNING, evidence=[(read, "read here")])
+            return
         if ids is not None or output is not None:
             change = self._dropped(call, ids, output, cx)
             fix = cx.fix("the wrapper uses the device of its process", change)
             if ids is not None:
-                cx.report(ids, _MOVES, Safety.REVIEW, fix=fix, evidence=[(named, "torch's DistributedDataParallel")])
+                evidence = [(named, "torch's DistributedDataParallel"), *side_effects(cx, ids.value)]
+                cx.report(ids, _MOVES, Safety.REVIEW, fix=fix, evidence=evidence)
             if output is not None:
                 cx.report(output, "output_device is dropped with device_ids", Safety.REVIEW, fix=fix)
         elif unpacks(call) and self._somewhere(cx):
@@ -96,6 +104,21 @@ class DdpArguments(Transform):
             else:
                 change.drop(arg)
         return change
+
+
+def _read_back(call: cst.Call, cx: Context) -> cst.Attribute | None:
+    """Where the file reads `.device_ids` or `.output_device` of a wrapper: None on it once the arguments are gone."""
+    for name in ("device_ids", "output_device"):
+        for node in cx.index.names.get(name, []):
+            above = cx.parent(node)
+            if not isinstance(above, cst.Attribute) or above.attr is not node:
+                continue
+            holder = cx.parent(above)
+            own = isinstance(above.value, cst.Name) and above.value.value in _OWN_SETTINGS
+            if own or isinstance(holder, cst.AssignTarget) or any(a is call for a in cx.index.ancestors(node)):
+                continue
+            return above
+    return None
 
 
 def _count(value: cst.BaseExpression) -> int:

@@ -8,6 +8,7 @@ from transforms.engine.arguments import Arguments
 from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.effects import side_effects
 from transforms.flow.groups import portable, runs_on_host
 from transforms.tables.distributed import DEVICE_ID_POSITION, OPTIONS_POSITION, UNSUPPORTED_GROUP_CALLS
 
@@ -64,13 +65,16 @@ class InitArguments(Transform):
         device_id = cx.argument(call, "device_id", DEVICE_ID_POSITION.get(name))
         if device_id is not None and not _is_none(device_id.value) and not _names_neuron(cx, device_id.value):
             safety = Safety.REVIEW if cx.index.names.get("split_group") else best
+            lost = side_effects(cx, device_id.value)
+            safety = safety.at_most(Safety.REVIEW) if lost else safety
             fix = cx.fix("the group is bound to the device of its process", _dropped(cx, call, device_id))
-            cx.report(device_id, "device_id is dropped: a process owns one device", safety, fix=fix)
+            cx.report(device_id, "device_id is dropped: a process owns one device", safety, fix=fix, evidence=lost)
         options = cx.argument(call, "pg_options", OPTIONS_POSITION[name])
         if options is not None and not _is_none(options.value):
             fix = cx.fix("the neuron backend takes no options", _dropped(cx, call, options))
             message = "pg_options is dropped: the neuron backend takes no options"
-            cx.report(options, message, Safety.REVIEW, fix=fix)
+            lost = side_effects(cx, options.value)
+            cx.report(options, message, Safety.REVIEW, fix=fix, evidence=lost)
 
 
 def _dropped(cx: Context, call: cst.Call, arg: cst.Arg) -> Arguments:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import libcst as cst
 
 from transforms.engine.context import Context, PendingFix
-from transforms.engine.model import Rule, Safety
+from transforms.engine.index import below
+from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.moves import MoveStatement
 from transforms.engine.transform import Transform
 from transforms.flow.device_use import DeviceUse, device_uses
@@ -33,7 +35,7 @@ INIT_ORDER = Rule(
         "choose the device first, because NCCL wants it so."
     ),
     silent=(
-        "Seeds, `is_available` and `device_count`, which do not start the runtime; code on torch.accelerator; "
+        "Seeds, `is_available` and `device_count`, which do not start the runtime; "
         "a device that is "
         "used first in another file."
     ),
@@ -50,6 +52,8 @@ INIT_ORDER = Rule(
 _ABOUT_DEVICE = re.compile(r"\b(devices?|gpus?|cuda)\b(?!.*\b(init|group|distributed|backend|nccl)\b)", re.I)
 
 
+_Line = cst.BaseStatement | cst.SimpleStatementSuite
+_LINES = (cst.BaseStatement, cst.SimpleStatementSuite)
 _Move = tuple[PendingFix, Safety, list[tuple[cst.CSTNode, str]]]
 
 
@@ -67,8 +71,8 @@ class _Early:
 
     use: DeviceUse
     block: cst.CSTNode
-    statement: cst.BaseStatement
-    start: cst.BaseStatement
+    statement: _Line
+    start: _Line
 
 
 class InitOrder(Transform):
@@ -83,7 +87,7 @@ class InitOrder(Transform):
         """Look at one call: the group's start, and where functions that hold it are called."""
         assert isinstance(node, cst.Call)
         if node is cx.index.nodes(cst.Call)[0]:
-            for start in _starts(cx):
+            for start in cx.shared(_starts):
                 _Order(cx, start).check()
 
 
@@ -126,28 +130,37 @@ class _Order:
         evidence = [(first.use.node, f"{first.use.text} comes first")]
         if self.start.through is not None:
             evidence.append((self.start.through, "the process group starts here"))
-        moved = self._behind(early) or self._ahead(early)
+        held = any(e.statement is e.start for e in early)
+        moved = None if held else self._behind(early) or self._ahead(early)
         if moved is not None:
             fix, safety, why = moved
+            for guess in self._guesses()[:2]:
+                safety = safety.at_most(Safety.REVIEW)
+                why = [*why, (guess.node, f"{guess.text} comes before as well, wherever it places")]
             cx.report(
                 self.start.call.func, f"{name} runs before {first.use.text}", safety, fix=fix, evidence=evidence + why
             )
             return
-        if any(e.use.sure for e in early):
-            message = (
-                f"{name} has to run before the device is used ({first.use.text}); what stands between forbids a "
-                "plain move"
-            )
-            cx.report(self.start.call.func, message, Safety.MANUAL, evidence=evidence)
+        sure = any(e.use.sure for e in early)
+        where = f"{name} has to run before the device is used ({first.use.text})"
+        if any(_on_one_line(e.use.node, self.start.call, e.start, cx) for e in early if e.statement is e.start):
+            message = f"{where}: the two stand on one line; put {name} first"
+        elif any(e.statement is e.start for e in early):
+            message = f"{where}; it runs inside of the statement that uses it"
+        elif sure:
+            message = f"{where}; what stands between forbids a plain move"
+        else:
+            message = f"{where}, if that places anything on the accelerator"
+        cx.report(self.start.call.func, message, Safety.MANUAL, severity=ERROR if sure else WARNING, evidence=evidence)
 
     def _at_import(self) -> None:
         """Report a device use that runs when the module is imported, ahead of a start inside a function."""
         cx = self.cx
         if self.start.through is not None or cx.index.enclosing(self.start.call, cst.FunctionDef) is None:
             return
-        if any(_Order(cx, s).early() for s in _starts(cx) if s.through is not None):
+        if any(_Order(cx, s).early() for s in cx.shared(_starts) if s.through is not None):
             return  # said where the function is called
-        called = [s.call for s in _starts(cx) if cx.index.enclosing(s.call, cst.FunctionDef) is None]
+        called = [s.call for s in cx.shared(_starts) if cx.index.enclosing(s.call, cst.FunctionDef) is None]
         for use in device_uses(cx):
             if not use.sure or not cx.at_import_time(use.node):
                 continue
@@ -157,21 +170,33 @@ class _Order:
             cx.report(self.start.call.func, message, Safety.MANUAL, evidence=[(use.node, f"{use.text} comes first")])
             return
 
+    def _guesses(self) -> list[DeviceUse]:
+        """Placements before the start of which nothing says where they go."""
+        return [e.use for e in self._before() if e.use.guess]
+
     def early(self) -> list[_Early]:
         """Device uses that surely run before the start whenever both run, in source order."""
+        return [e for e in self._before() if not e.use.guess]
+
+    def _before(self) -> list[_Early]:
         mine = {id(block): statement for block, statement in blocks(self.cx, self.start.call)}
         found = []
+        starts = self.cx.shared(_starts)
         for use in device_uses(self.cx):
+            if use.called and any(use.node is s.call for s in starts):
+                continue  # the function holds the start as well: its own order is looked at there
             for block, statement in blocks(self.cx, use.node):
                 here = mine.get(id(block))
                 if here is None:
                     continue
                 if self.cx.index.order(use.node) < self.cx.index.order(self.start.call) and (
-                    here is not statement or _on_one_line(use.node, self.start.call, statement, self.cx)
+                    here is not statement
+                    or _on_one_line(use.node, self.start.call, statement, self.cx)
+                    or _in_header(use.node, self.start.call, statement, self.cx)
                 ):
                     if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
                         break
-                    assert isinstance(statement, cst.BaseStatement) and isinstance(here, cst.BaseStatement)
+                    assert isinstance(statement, _LINES) and isinstance(here, _LINES)
                     found.append(_Early(use, block, statement, here))
                 break
         return sorted(found, key=lambda e: self.cx.index.order(e.use.node))
@@ -197,6 +222,8 @@ class _Order:
         if not self._quiet_afterwards(passed, first.start):
             return None
         unknown = [c for c in passed.calls if c is not self.start.call]
+        if self._may_change(first.statement, unknown):
+            return None
         plain = isinstance(first.statement, cst.SimpleStatementLine) and self._stands_alone(first)
         safety = Safety.SAFE if plain and not unknown and self.start.through is None else Safety.REVIEW
         return self._fix(first, False, safety, unknown)
@@ -211,14 +238,30 @@ class _Order:
             return None
         moved = effects(cx, first.start)
         passed = effects(cx, first.statement, *self._between(first))
-        own = [e.use.node for e in early]
+        own = [e.use.node for e in early if not e.use.called]
         if any(not any(c is o for o in own) for c in passed.calls) or len(moved.calls) > 1:
             return None
         if moved.writes or passed.leaves or meet(moved.reads, passed.writes) or meet({"os.environ"}, passed.writes):
             return None
         return self._fix(first, True, Safety.REVIEW, [])
 
-    def _quiet_afterwards(self, passed: Effects, last: cst.BaseStatement) -> bool:
+    def _may_change(self, moved: cst.CSTNode, calls: list[cst.Call]) -> bool:
+        """Whether a call may change an object whose parts the moved statement reads (`setup(args)`, `args.gpu`)."""
+        cx = self.cx
+        through = [self.start.call] if self.start.through is not None else []
+        for holder, part in _parts_read(cx, moved):
+            shared = isinstance(cx.names.binding_scope(holder.value, cx.names.scope(holder)), cst.Module)
+            for call in [*calls, *through]:
+                if cx.origin(call.func).name.startswith("torch."):
+                    continue
+                known = [f for f, _ in cx.devices.places.called(call)]
+                if any(call is t for t in through) and known and not any(_writes_part(cx, f, part) for f in known):
+                    continue
+                if (shared and not cx.origin(call.func).names) or _mentions(cx, call, holder.value):
+                    return True
+        return False
+
+    def _quiet_afterwards(self, passed: Effects, last: _Line) -> bool:
         """Whether only torch.distributed is called between the start and the new place of the moved statement."""
         cx = self.cx
         calls = [c for c in passed.calls if cx.index.order(c) > cx.index.order(self.start.call)]
@@ -275,11 +318,54 @@ class _Order:
         return any(self.cx.names.occurrences(n).declared for n in names)
 
 
+def _parts_read(cx: Context, statement: cst.CSTNode) -> list[tuple[cst.Name, str]]:
+    """Objects of which a statement reads an attribute or an item, with the attribute's name (empty for an item)."""
+    found = []
+    for node in below(statement):
+        if not isinstance(node, (cst.Attribute, cst.Subscript)):
+            continue
+        inner: cst.CSTNode = node.value
+        while isinstance(inner, (cst.Attribute, cst.Subscript)):
+            inner = inner.value
+        if isinstance(inner, cst.Name) and not cx.origin(inner).names:
+            found.append((inner, node.attr.value if isinstance(node, cst.Attribute) else ""))
+    return found
+
+
+def _writes_part(cx: Context, function: cst.CSTNode, part: str) -> bool:
+    """Whether a function may set an attribute of this name, or any item."""
+    if not isinstance(function, cst.FunctionDef):
+        return True
+    inside = effects(cx, function.body)
+    written = any(w.rpartition(".")[2] == part for w in inside.writes) or not part
+    return written or any(not cx.origin(c.func).names and not cx.devices.places.called(c) for c in inside.calls)
+
+
+def _mentions(cx: Context, call: cst.Call, name: str) -> bool:
+    """Whether a call is given a variable, or is made on it."""
+    return any(a is call for n in cx.index.names.get(name, []) for a in cx.index.ancestors(n))
+
+
 def _on_one_line(some: cst.CSTNode, other: cst.CSTNode, line: cst.CSTNode, cx: Context) -> bool:
     """Whether two nodes of a line stand in different statements."""
-    return isinstance(line, cst.SimpleStatementLine) and cx.index.statement(some) is not cx.index.statement(other)
+    several = isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite))
+    return several and cx.index.statement(some) is not cx.index.statement(other)
 
 
-def _alone(statement: cst.BaseStatement) -> bool:
+def _in_header(some: cst.CSTNode, other: cst.CSTNode, statement: cst.CSTNode, cx: Context) -> bool:
+    """Whether a compound statement runs one node in its header (`with torch.cuda.device(0):`), the other in a block."""
+    if not isinstance(statement, (cst.With, cst.If, cst.While, cst.For)):
+        return False
+
+    def inside(node: cst.CSTNode) -> bool:
+        above = cx.index.enclosing(node, cst.IndentedBlock, cst.SimpleStatementSuite)
+        return any(a is statement for a in cx.index.ancestors(above)) if above is not None else False
+
+    return inside(other) and not inside(some)
+
+
+def _alone(statement: _Line) -> TypeGuard[cst.BaseStatement]:
     """Whether a statement shares its lines with no other one."""
-    return not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) == 1
+    return isinstance(statement, cst.BaseStatement) and (
+        not isinstance(statement, cst.SimpleStatementLine) or len(statement.body) == 1
+    )

@@ -61,12 +61,40 @@ class LaunchCode(Transform):
         for above in cx.index.ancestors(node):
             if isinstance(above, cst.Call):
                 if cx.origin(above.func).name.startswith(_RUNNERS):
-                    survives = cx.index.enclosing(above, cst.Try) is not None or self._ignored(above, cx)
+                    tried = cx.index.enclosing(above, cst.Try) is not None
+                    survives = tried or self._ignored(above, cx) or self._asked(above, cx)
                     message = "nvidia-smi does not exist on a Trainium host: neuron-ls and neuron-monitor do"
                     cx.report(node, message, Safety.MANUAL, severity=WARNING if survives else ERROR)
                 return
             if isinstance(above, cst.BaseSmallStatement):
                 return
+
+    def _asked(self, call: cst.Call, cx: Context) -> bool:
+        """Whether the command runs only where `shutil.which` finds it."""
+        child: cst.CSTNode = call
+        for above in cx.index.ancestors(call):
+            test = above.test if isinstance(above, (cst.If, cst.IfExp)) and above.body is child else None
+            if isinstance(above, cst.BooleanOperation) and above.right is child and isinstance(above.operator, cst.And):
+                test = above.left
+            if test is not None and any(self._finds(n, cx) for n in _conjuncts(test)):
+                return True
+            child = above
+        return False
+
+    def _finds(self, node: cst.CSTNode, cx: Context) -> bool:
+        """Whether an expression is true only where the tool is there."""
+        if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
+            target = node.comparisons[0]
+            none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
+            return none and isinstance(target.operator, (cst.IsNot, cst.NotEqual)) and self._finds(node.left, cx)
+        if isinstance(node, cst.NamedExpr):
+            return self._finds(node.value, cx)
+        if isinstance(node, cst.Name):
+            found = cx.names.bindings(node.value, cx.names.scope(node))
+            value = found[0].value if len(found) == 1 else None
+            return isinstance(value, cst.Call) and self._finds(value, cx)
+        which = isinstance(node, cst.Call) and cx.origin(node.func).name == "shutil.which"
+        return which and isinstance(node, cst.Call) and bool(node.args) and "nvidia-smi" in cx.code(node.args[0].value)
 
     def _ignored(self, call: cst.Call, cx: Context) -> bool:
         """Whether a shell runs the command and nobody looks whether it worked."""
@@ -87,3 +115,10 @@ class LaunchCode(Transform):
         place = next(i for i, e in enumerate(holder.elements) if e is element)
         before = cx.string(holder.elements[place - 1].value) if place else None
         return before is not None and before.replace("-", "_") == "__nproc_per_node"
+
+
+def _conjuncts(test: cst.CSTNode) -> list[cst.CSTNode]:
+    """The parts of a test that must all hold."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return [*_conjuncts(test.left), *_conjuncts(test.right)]
+    return [test]

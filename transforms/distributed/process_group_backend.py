@@ -11,7 +11,8 @@ from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
-from transforms.flow.backends import Backends, backend_text
+from transforms.flow.backends import Backends, backend_text, names_backend
+from transforms.flow.beside import indexed_by
 from transforms.flow.devices import Verdict, device_text
 from transforms.tables.distributed import OPTIONS_POSITION
 
@@ -108,6 +109,10 @@ class ProcessGroupBackend(Transform):
         elif verdict.kind == "foreign":
             message = f"{cx.code(node)} is the {verdict.evidence[0][1]}, a package with backends of its own"
             cx.report(node, message, Safety.MANUAL, evidence=verdict.evidence)
+        elif (asked := _looked_up(node, cx)) is not None:
+            text, key = cx.code(asked), cx.code(node)
+            message = f"{key} is a key that {text} looks up, on Trainium neuron: change it with its value"
+            cx.report(node, message, Safety.MANUAL, evidence=[(asked, "looked up here")])
         elif reason := text_role(cx, node):
             cx.keep(node, reason)
         else:
@@ -205,6 +210,43 @@ def _guarded(node: cst.CSTNode, cx: Context) -> bool:
 def _near(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode | None]:
     above = cx.parent(node)
     return [above, cx.parent(above) if above is not None else None]
+
+
+def _looked_up(node: cst.CSTNode, cx: Context) -> cst.CSTNode | None:
+    """Where a dict is indexed by a backend that has this key, as `{"nccl": ...}[dist.get_backend()]`."""
+    element = cx.parent(node)
+    holder: cst.CSTNode | None = None
+    if isinstance(element, cst.DictElement) and element.key is node:
+        holder = cx.parent(element)
+    elif isinstance(element, cst.Index):
+        subscript = cx.index.enclosing(element, cst.Subscript)
+        holder = subscript.value if subscript is not None else None
+    elif isinstance(element, cst.Arg) and isinstance(call := cx.parent(element), cst.Call):
+        origin = cx.origin(call.func)
+        if element.keyword is None and isinstance(call.func, cst.Attribute) and not origin.names:
+            holder = call.func.value if call.func.attr.value in ("get", "pop", "setdefault") else None
+    if holder is None:
+        return None
+    return next((s for s in indexed_by(cx, holder) if _is_backend(s, cx, 0)), None)
+
+
+def _is_backend(value: cst.CSTNode, cx: Context, hops: int) -> bool:
+    """Whether an expression is the backend of a group: `get_backend()`, or a variable or attribute named so."""
+    if isinstance(value, cst.Call):
+        origin = cx.origin(value.func)
+        if origin.name.startswith("torch.distributed.") and origin.name.endswith("get_backend"):
+            return True
+        plain = isinstance(value.func, cst.Attribute) and value.func.attr.value in ("lower", "upper", "strip")
+        inner = value.func.value if plain and isinstance(value.func, cst.Attribute) else None
+        if inner is None and origin.name == "builtins.str" and value.args:
+            inner = value.args[0].value
+        return inner is not None and hops < 4 and _is_backend(inner, cx, hops + 1)
+    if isinstance(value, (cst.Name, cst.Attribute)) and names_backend(_last(value)):
+        return True
+    if isinstance(value, cst.Name) and hops < 4:
+        found = cx.names.bindings(value.value, cx.names.scope(value))
+        return any(b.value is not None and _is_backend(b.value, cx, hops + 1) for b in found)
+    return False
 
 
 def _key_beside(node: cst.SimpleString, cx: Context) -> list[cst.CSTNode]:

@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.effects import side_effects
 from transforms.flow.groups import DEFAULT, DEVICE, HOST, group_of, portable
 
 SUB_GROUP_BARRIER = Rule(
@@ -63,4 +64,6 @@ class SubGroupBarrier(Transform):
         else:
             change = cx.arguments(call).drop(arg)
         fix = cx.fix("the barrier runs on the device of its process", change)
-        cx.report(arg, "device_ids is dropped: a process owns one device", best, fix=fix)
+        lost = side_effects(cx, arg.value)
+        level = best.at_most(Safety.REVIEW) if lost else best
+        cx.report(arg, "device_ids is dropped: a process owns one device", level, fix=fix, evidence=lost)

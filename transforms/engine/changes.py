@@ -96,6 +96,26 @@ class Around:
 
 
 @dataclass(frozen=True)
+class Unwrap:
+    """Leave of a node only one node in it."""
+
+    node: cst.CSTNode
+    inner: cst.CSTNode
+    parenthesize: bool = False
+
+    def wants(self) -> Iterator[cst.CSTNode]:
+        """Both nodes."""
+        yield self.node
+        yield self.inner
+
+    def edits(self, layout: Layout) -> list[Edit]:
+        """Two edits, so that others may change the inner node."""
+        (start, end), (first, last) = layout.spans.of(self.node), layout.spans.of(self.inner)
+        before, after = ("(", ")") if self.parenthesize else ("", "")
+        return [Edit(start, first, before), Edit(last, end, after)]
+
+
+@dataclass(frozen=True)
 class StringPart:
     """Replace `old` by `new` within the token of a string literal, at the given offset of its source text."""
 

@@ -47,7 +47,15 @@ def effective(edits: Iterable[Edit]) -> list[Edit]:
     """The edits in order of place, without those in a range that another one takes out."""
     ordered = sorted(dict.fromkeys(edits), key=lambda e: (e.start, e.end))
     removals = [e for e in ordered if e.text in ("", "pass") and e.end > e.start and e.moved is None]
-    return [e for e in ordered if not any(swallows(r, e) for r in removals)] if removals else ordered
+    if not removals:
+        return ordered
+    starts = [r.start for r in removals]
+
+    def around(edit: Edit) -> list[Edit]:
+        last = bisect_right(starts, edit.start)
+        return removals[max(0, last - 4) : last]  # few begin in front of an edit and reach over it
+
+    return [e for e in ordered if not any(swallows(r, e) for r in around(e))]
 
 
 def clashes(edits: Iterable[Edit], taken: Sequence[Edit]) -> bool:
@@ -97,6 +105,28 @@ def _without(row: Row, gone: Sequence[int]) -> list[Edit]:
         elif here + 1 < following:
             found.append(Edit(spans[here + 1][0], spans[following][0], ""))
     return found
+
+
+class Taken:
+    """Edits that are taken, found by place: a file with thousands of them must not compare each with each."""
+
+    _WIDTH = 512
+
+    def __init__(self) -> None:
+        self._cells: dict[int, list[Edit]] = {}
+
+    def _places(self, edit: Edit) -> range:
+        return range((edit.start - 1) // self._WIDTH, (edit.end + 1) // self._WIDTH + 1)
+
+    def add(self, edits: Iterable[Edit]) -> None:
+        """Take edits."""
+        for edit in edits:
+            for place in self._places(edit):
+                self._cells.setdefault(place, []).append(edit)
+
+    def clash(self, edits: Iterable[Edit]) -> bool:
+        """Whether any of the edits overlaps with one that is taken already."""
+        return any(clashes([e], self._cells.get(place, ())) for e in edits for place in self._places(e))
 
 
 def apply(text: str, edits: Iterable[Edit]) -> str:

@@ -69,6 +69,7 @@ class Context:
         self.options = options or Options()
         self.findings: list[PendingFinding] = []
         self.held: list[cst.CSTNode] = []
+        self.held_why: dict[int, str] = {}
         self._transform: Transform | None = None
         self._devices: Devices | None = None
         self._shared: dict[object, object] = {}
@@ -139,10 +140,7 @@ class Context:
 
     def at_import_time(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs when the module is imported: not inside a function body, lambda or main guard."""
-        scope = self.names.scope(node)
-        while not isinstance(scope, (cst.Module, cst.FunctionDef, cst.Lambda)):
-            scope = self.names.scope(scope)
-        if not isinstance(scope, cst.Module):
+        if not self._runs_at_once(node):
             return False
         for above in self.index.ancestors(node):
             if isinstance(above, cst.If) and "__name__" in self.code(above.test):
@@ -183,10 +181,35 @@ class Context:
         scope = self.names.scope(at)
         for alias, module in self._module_aliases():
             if qualified.startswith(module + ".") and self.origin_of(alias, scope).name == module:
-                return f"{alias}{qualified[len(module) :]}", []
-        if self.names.bindings(root, scope) and self.origin_of(root, scope).name != root:
+                bound, bindings = self._bound_before(alias, at), self.names.bindings(alias, scope)
+                if bound or isinstance(bindings[0].scope, cst.Module):
+                    request = f"import {module}" if alias == module else f"import {module} as {alias}"
+                    return f"{alias}{qualified[len(module) :]}", [] if bound else [request]
+        taken = self.names.bindings(root, scope)
+        late = bool(taken) and not isinstance(taken[0].scope, cst.Module) and not self._bound_before(root, at)
+        if late or (taken and self.origin_of(root, scope).name != root):
             return f"__import__({self.quote(at)}{root}{self.quote(at)}).{rest}", []
         return qualified, [f"import {root}"]
+
+    def _bound_before(self, alias: str, at: cst.CSTNode) -> bool:
+        """Whether an import has surely given the name its value when the code at a place runs."""
+        scope = self.names.scope(at)
+        for binding in self.names.bindings(alias, scope):
+            tests = [a.test for a in self.index.ancestors(binding.node) if isinstance(a, cst.If)]
+            if any(self.code(t).endswith("TYPE_CHECKING") for t in tests):
+                continue
+            if self.index.order(binding.node) < self.index.order(at):
+                return True
+            if isinstance(binding.scope, cst.Module) and not self._runs_at_once(at):
+                return True
+        return False
+
+    def _runs_at_once(self, node: cst.CSTNode) -> bool:
+        """Whether `node` runs where it stands in the module, not when a function is called."""
+        scope = self.names.scope(node)
+        while not isinstance(scope, (cst.Module, cst.FunctionDef, cst.Lambda)):
+            scope = self.names.scope(scope)
+        return isinstance(scope, cst.Module)
 
     def origin_of(self, name: str, scope: cst.CSTNode) -> Origin:
         """What an identifier stands for when it is used in a scope."""
@@ -304,9 +327,27 @@ class Context:
         """Leave a site alone on purpose, and say why."""
         self.findings.append(PendingFinding(self._code(rule), site, reason, None, None, [], None, reason))
 
-    def hold(self, *blocks: cst.CSTNode) -> None:
-        """Nothing inside these nodes is edited: the reason for it stands outside of them and stays."""
+    def hold(self, *blocks: cst.CSTNode, why: str = "") -> None:
+        """Nothing inside these nodes is edited: the reason for it stands outside of them and stays.
+
+        `why` ends the messages of what is held.
+        """
         self.held += blocks
+        if why:
+            self.held_why.update((id(block), why) for block in blocks)
+
+    def guards(self, fix: PendingFix, test: cst.CSTNode) -> None:
+        """The fix turns a test towards neuron: it goes with the branch that the test guards (see `flow/guards.py`)."""
+        from transforms.flow.guards import Guards
+
+        self.shared(Guards).add(fix, test)
+
+    def settle_guards(self) -> None:
+        """Decide about the tests that `guards` was told of, once every transform has spoken."""
+        from transforms.flow.guards import Guards
+
+        if Guards in self._shared:
+            self.shared(Guards).settle()
 
     def _code(self, rule: Rule | None) -> str:
         if rule is not None:

@@ -203,7 +203,8 @@ class ImportNodes:
                 if isinstance(first, cst.ImportFrom) and dotted_name(first.module) == "__future__":
                     continue
                 return first
-            return line
+            decorators = getattr(line, "decorators", ())
+            return decorators[0] if decorators else line
         return None
 
     def table(self, layout: Layout) -> ImportTable:
@@ -214,9 +215,10 @@ class ImportNodes:
         futures = [s for s in statements if s.module == "__future__"]
         docstring = self._docstring()
         if futures:
-            table.insert_at = futures[-1].line_end
+            table.insert_at, table.behind = futures[-1].line_end, futures[-1].end
         elif docstring is not None:
-            table.insert_at = _line_after(layout, layout.spans.of(docstring)[1])
+            table.behind = layout.spans.of(docstring)[1]
+            table.insert_at = _line_after(layout, table.behind)
             table.blank_before = True
         else:
             first = self._first_code()
@@ -306,17 +308,32 @@ def resolve(table: ImportTable, fixes: Iterable[Fix], text: str, newline: str) -
     fixes = list(fixes)
     edits = sorted({e for f in fixes for e in f.edits}, key=lambda e: e.start)
     moves = {(m.local, m.old): m.new for f in fixes for m in f.moves}
-    requests = list(dict.fromkeys(r for f in fixes for r in f.requests))
+    requests = _requests(fixes)
     written = " ".join(e.text for e in edits)
+    gone = {s.start: [_unused(i, s, edits, written) for i in s.items] for s in table.statements}
+    moving = {
+        s.start: [None if g else moves.get((i.local, i.qualified)) for i, g in zip(s.items, gone[s.start])]
+        for s in table.statements
+    }
+    staying = [s for s in table.statements if not all(g or m for g, m in zip(gone[s.start], moving[s.start]))]
     found: list[Edit] = []
     for statement in table.statements:
-        gone = [_unused(i, statement, edits, written) for i in statement.items]
-        moved = [None if g else moves.get((i.local, i.qualified)) for i, g in zip(statement.items, gone)]
-        if not any(gone) and not any(moved):
+        lost, moved = gone[statement.start], moving[statement.start]
+        if not any(lost) and not any(moved):
             continue
         needed = not statement.top_level and not _others_stay(statement, table, edits)
-        found += _edit_statement(statement, moved, gone, requests, text, newline, table, needed)
-    return found + _additions(table, requests, text, newline)
+        found += _edit_statement(statement, moved, lost, requests, text, newline, staying, needed)
+    return found + _additions(table, staying, requests, text, newline)
+
+
+def _requests(fixes: Sequence[Fix]) -> dict[str, int]:
+    """Imports that fixes ask for, each with the place of the first edit that needs it: it must stand before."""
+    found: dict[str, int] = {}
+    for fix in fixes:
+        for request in fix.requests:
+            first = min((e.start for e in fix.edits), default=0)
+            found[request] = min(first, found.get(request, first))
+    return found
 
 
 def _unused(item: ImportItem, statement: ImportStatement, edits: list[Edit], written: str) -> bool:
@@ -342,10 +359,10 @@ def _edit_statement(
     statement: ImportStatement,
     moved: list[str | None],
     gone: list[bool],
-    requests: list[str],
+    requests: dict[str, int],
     text: str,
     newline: str,
-    table: ImportTable,
+    staying: Sequence[ImportStatement],
     needed: bool,
 ) -> list[Edit]:
     modules = {m.rpartition(".")[0] for m in moved if m}
@@ -355,22 +372,25 @@ def _edit_statement(
         )
         if same_names:
             return [Edit(*statement.module_span, modules.pop())]
-    fresh: list[str] = []
+    fresh: dict[str, int] = {}
     for item, new in zip(statement.items, moved):
         if new:
             module, _, name = new.rpartition(".")
-            fresh.append(f"from {module} import {name}" + (f" as {item.local}" if item.local != name else ""))
+            line = f"from {module} import {name}" + (f" as {item.local}" if item.local != name else "")
+            fresh[line] = min((start for start, _ in item.uses), default=statement.start)
     left = [i for i, (m, g) in enumerate(zip(moved, gone)) if not m and not g]
     if left:
-        return _drop_items(statement, left, text) + _beside(statement, fresh, requests, text, newline, table)
-    requests += fresh
-    new_lines = [r for r in requests if _lands_here(r)] if statement.alone else []
+        return _drop_items(statement, left, text) + _beside(statement, fresh, requests, text, newline, staying)
+    new_lines = list(fresh) if statement.alone else []
+    if statement.alone and statement.top_level:
+        new_lines = [r for r in requests if _lands_here(r) and statement.start <= requests[r]] + new_lines
+    requests |= fresh
     indent = text[statement.line_start : statement.start]
     if statement.alone and not indent.strip():
         tail = text[statement.end : statement.line_end].strip("\r\n \t;")
         if new_lines:
             for line in new_lines:
-                requests.remove(line)
+                del requests[line]
             return [Edit(statement.start, statement.end, (newline + indent).join(new_lines))]
         if needed:
             return [Edit(statement.start, statement.end, "pass")]
@@ -381,13 +401,18 @@ def _edit_statement(
 
 
 def _beside(
-    statement: ImportStatement, fresh: list[str], requests: list[str], text: str, newline: str, table: ImportTable
+    statement: ImportStatement,
+    fresh: dict[str, int],
+    requests: dict[str, int],
+    text: str,
+    newline: str,
+    staying: Sequence[ImportStatement],
 ) -> list[Edit]:
     """Moved names on lines of their own before the import that keeps the others, else as requests."""
     indent = text[statement.line_start : statement.start]
-    merged = statement.top_level and any(_merge(table, line) is not None for line in fresh)
+    merged = statement.top_level and any(_merge(staying, line, before) is not None for line, before in fresh.items())
     if not fresh or merged or not statement.alone or indent.strip():
-        requests += fresh
+        requests |= fresh
         return []
     return [Edit(statement.start, statement.start, "".join(line + newline + indent for line in fresh))]
 
@@ -410,30 +435,32 @@ def _drop_items(statement: ImportStatement, left: list[int], text: str) -> list[
     return found
 
 
-def _additions(table: ImportTable, requests: list[str], text: str, newline: str) -> list[Edit]:
-    wanted: list[str] = []
-    for request in requests:
-        if request not in wanted and not _present(table, request):
-            wanted.append(request)
+def _additions(
+    table: ImportTable, staying: Sequence[ImportStatement], requests: dict[str, int], text: str, newline: str
+) -> list[Edit]:
     found: list[Edit] = []
-    fresh: list[str] = []
-    for request in wanted:
-        merged = _merge(table, request)
+    fresh: dict[str, int] = {}
+    for request, before in requests.items():
+        if _present(staying, request, before):
+            continue
+        merged = _merge(staying, request, before)
         if merged is None:
-            fresh.append(request)
+            fresh[request] = before
         else:
             found.append(merged)
     if fresh:
-        place, lines = _place(table, fresh, text, newline)
-        found.append(Edit(place, place, lines))
+        found.append(_place(table, list(fresh), min(fresh.values()), text, newline))
     return found
 
 
-def _present(table: ImportTable, request: str) -> bool:
+def _serving(imports: Sequence[ImportStatement], before: int) -> list[ImportStatement]:
+    """Imports that surely have run when the code at `before` runs: at top level, unguarded, and ahead of it."""
+    return [s for s in imports if s.top_level and not s.guarded and s.end <= before]
+
+
+def _present(imports: Sequence[ImportStatement], request: str, before: int) -> bool:
     words = request.split()
-    for statement in table.statements:
-        if not statement.top_level:
-            continue
+    for statement in _serving(imports, before):
         for item in statement.items:
             if words[0] == "import":
                 local = words[3] if len(words) > 3 else words[1].split(".")[0]
@@ -448,31 +475,36 @@ def _present(table: ImportTable, request: str) -> bool:
     return False
 
 
-def _merge(table: ImportTable, request: str) -> Edit | None:
+def _merge(imports: Sequence[ImportStatement], request: str, before: int) -> Edit | None:
     """The request as one more name of an existing `from` import of the same module."""
     words = request.split()
     if words[0] != "from":
         return None
-    for statement in table.statements:
-        if statement.module == words[1] and statement.top_level and statement.items and not statement.guarded:
+    for statement in _serving(imports, before):
+        if statement.module == words[1] and statement.items:
             at = statement.items[-1].end
             return Edit(at, at, ", " + " ".join(words[3:]))
     return None
 
 
-def _place(table: ImportTable, lines: list[str], text: str, newline: str) -> tuple[int, str]:
-    """Offset and text of new import lines: beside the imports of the same package, else at the top of the code."""
+def _place(table: ImportTable, lines: list[str], before: int, text: str, newline: str) -> Edit:
+    """New import lines: beside an import of the same package, else at the top of the imports or of the code.
+
+    They stand ahead of `before`, the first code that needs them; what runs inside functions counts like the rest.
+    """
     code = "".join(line + newline for line in lines)
     roots = {line.split()[1].split(".")[0] for line in lines}
     top = [s for s in table.statements if s.top_level and s.module != "__future__"]
-    for statement in top:
+    ahead = [s for s in top if s.alone and table.insert_at <= s.line_start <= before]
+    for statement in ahead:
         names = [statement.module or ""] + [i.qualified for i in statement.items]
-        if any(n.split(".")[0] in roots for n in names) and statement.alone:
-            return statement.line_start, code
-    if top and top[0].alone and top[0].line_start >= table.insert_at:
-        plain = [s for s in top if s.alone and s.line_start >= table.insert_at]
-        return plain[0].line_start, code
-    before = newline if table.blank_before or (table.insert_at and not table.blank_after) else ""
+        if any(n.split(".")[0] in roots for n in names):
+            return Edit(statement.line_start, statement.line_start, code)
+    if ahead and top[0].alone:
+        return Edit(ahead[0].line_start, ahead[0].line_start, code)
+    if before < table.insert_at:  # the code stands on the line of the docstring or of a `__future__` import
+        return Edit(table.behind, table.behind, "".join("; " + line for line in lines))
+    blank = newline if table.blank_before or (table.insert_at and not table.blank_after) else ""
     if table.insert_at and not text[: table.insert_at].endswith(("\n", "\r")):
-        before = newline + before
-    return table.insert_at, before + code + (newline if table.blank_after else "")
+        blank = newline + blank
+    return Edit(table.insert_at, table.insert_at, blank + code + (newline if table.blank_after else ""))

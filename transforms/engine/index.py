@@ -49,6 +49,15 @@ def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
                     yield item
 
 
+def below(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """A node and all nodes in it that hold code."""
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        yield here
+        stack += children(here)
+
+
 class Index:
     """What one walk over the tree leaves behind. Nodes are keyed by identity; the tree must outlive the index."""
 

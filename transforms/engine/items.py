@@ -38,7 +38,7 @@ class Items:
             return []
         kept = [i for i in range(len(self.spans)) if i not in gone]
         if not kept:
-            return self._edit(None, None, self._all_new([*first, *last]))
+            return [self._fill(e) for e in self._edit(None, None, self._all_new([*first, *last]))]
         found: list[Edit] = []
         for left, right in zip([None, *kept], [*kept, None]):
             new = self._without(left, right)
@@ -48,6 +48,12 @@ class Items:
                 new = self._at_end(left, new, last)
             found += self._edit(left, right, new)
         return found
+
+    def _fill(self, edit: Edit) -> Edit:
+        """An edit of an empty list takes its bracket along: two that fill the same list must not meet in it."""
+        if self.spans or edit.start != edit.end:
+            return edit
+        return Edit(edit.start - 1, edit.end, self.source.text[edit.start - 1] + edit.text)
 
     # joints -----------------------------------------------------------------------------------------------------
 

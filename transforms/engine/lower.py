@@ -15,11 +15,13 @@ from transforms.engine.source import Unreadable
 from transforms.engine.spans import Spans
 
 _UNITS = (cst.BaseSmallStatement, cst.BaseCompoundStatement, cst.Decorator, cst.MatchCase, cst.ExceptHandler, cst.Else)
+_SEVERAL = "; it stands in the CUDA branch of code for several accelerators, which stays"
 Unit = tuple[cst.CSTNode, cst.CSTNode | None]
 
 
 def lower(cx: Context) -> Analysis:
     """The analysis of a file whose transforms have run. Raises `Unreadable` when LibCST can't give the text back."""
+    cx.settle_guards()
     _hold(cx)
     residue = Residue(cx)
     imports = ImportNodes(cx)
@@ -51,15 +53,17 @@ def _hold(cx: Context) -> None:
     if not cx.held:
         return
     held = {id(block) for block in cx.held}
-    stopped = {
-        id(f.fix)
-        for f in cx.findings
-        if f.fix is not None and any(id(above) in held for above in (f.site, *cx.index.ancestors(f.site)))
-    }
+    stopped: dict[int, str] = {}
+    for f in cx.findings:
+        if f.fix is not None:
+            block = next((id(a) for a in (f.site, *cx.index.ancestors(f.site)) if id(a) in held), None)
+            if block is not None:
+                stopped.setdefault(id(f.fix), cx.held_why.get(block, _SEVERAL))
     for finding in cx.findings:
         if finding.fix is not None and id(finding.fix) in stopped:
+            why = stopped[id(finding.fix)]
             finding.fix, finding.safety, finding.severity = None, Safety.MANUAL, WARNING
-            finding.message += "; it stands in the CUDA branch of code for several accelerators, which stays"
+            finding.message += why
 
 
 def unit_of(cx: Context, node: cst.CSTNode) -> Unit:

@@ -174,10 +174,11 @@ class ImportStatement:
 
 @dataclass
 class ImportTable:
-    """All imports of a file, and where a new one may go."""
+    """All imports of a file, and where a new one may go: lines at `insert_at`, or a statement right at `behind`."""
 
     statements: Sequence[ImportStatement] = ()
     insert_at: int = 0
+    behind: int = 0
     blank_before: bool = False
     blank_after: bool = False
 

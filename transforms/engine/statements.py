@@ -17,6 +17,16 @@ _BLANK = re.compile(r"[ \t\f]*")
 _BLANK_LINE = re.compile(r"[ \t\f]*(?:\r\n|\r|\n)")
 
 
+def simple_statements(block: cst.CSTNode) -> Iterator[cst.BaseSmallStatement]:
+    """The simple statements of a block itself, which may also stand behind its colon (`if x: a(); b()`)."""
+    if isinstance(block, cst.SimpleStatementSuite):
+        yield from block.body
+    elif isinstance(block, (cst.IndentedBlock, cst.Module)):
+        for line in block.body:
+            if isinstance(line, cst.SimpleStatementLine):
+                yield from line.body
+
+
 @dataclass(frozen=True)
 class RemoveStatement:
     """Take out a simple statement; a block that holds nothing else gets `pass`.

@@ -20,14 +20,18 @@ class RepositoryFacts:
 
     `methods` maps a method name that torch objects also have (`cuda`, `to`, `compile`) to the files whose classes
     define their own. `importers` maps a module-level name of the file at hand to the files that import it; the key
-    `*` holds those that import everything. `distributed` says whether any file starts a process group. `modules` are
-    names by which the repository's own files can be imported.
+    `*` holds those that import everything. `without_to` are the names of classes with a `cuda()` of their own and
+    surely no `to()`. `distributed` says whether any file starts a process group. `modules` are names by which the
+    repository's own files can be imported. `classes` maps a name that a class of torch also has (`GradScaler`) to
+    the files that define their own.
     """
 
     methods: dict[str, tuple[str, ...]] = field(default_factory=dict)
     importers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     distributed: bool = False
     modules: frozenset[str] = frozenset()
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    without_to: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from transforms.engine.arguments import find_argument
 from transforms.engine.changes import Change, Replace
 from transforms.engine.model import Move, Safety
 from transforms.engine.names import Binding, Origin
+from transforms.flow.keyword_calls import by_keyword, imported_elsewhere, seen_by_keyword
 from transforms.tables.amp import CUDA_AMP, FUNCTIONS, SPELLED
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ class AmpUses:
     def _kept(self, bindings: list[Binding]) -> bool:
         """Whether a local name can stay: every use of it is understood, and no other file imports it from here."""
         name, scope = bindings[0].name, bindings[0].scope
-        if isinstance(scope, cst.Module) and self.cx.facts.importers.get(name):
+        if isinstance(scope, cst.Module) and imported_elsewhere(self.cx, name):
             return False
         if any(b.kind == "assign" and id(b.value) not in self._known and not self._is_module(b) for b in bindings):
             return False
@@ -203,6 +204,8 @@ class AmpUses:
         if use.kind in ("alias", "value"):
             return self.binds(use) or (use.kind == "alias" and self.alias(use))
         if use.function == "autocast":
+            if use.kind == "partial" and not seen_by_keyword(self.cx, use.call):
+                return False
             return use.kind in ("call", "partial") and not any(a.star == "*" for a in use.arguments)
         if use.function == "GradScaler":
             return use.kind in ("call", "partial", "type")
@@ -213,11 +216,13 @@ class AmpUses:
         if not use.cuda or use.function == "GradScaler":
             return False
         if use.kind == "alias":
-            return use.function != "autocast" or not self.alias(use)
+            return use.function != "autocast" or (not self.alias(use) and by_keyword(self.cx, use.node))
         if use.kind != "value" or not isinstance(use.holder, _PASSING):
             return False
         call = self.cx.parent(use.holder) if isinstance(use.holder, cst.Arg) else None
-        return not (isinstance(call, cst.Call) and self.cx.origin(call.func).name.startswith("builtins."))
+        if isinstance(call, cst.Call) and self.cx.origin(call.func).name.startswith("builtins."):
+            return False
+        return use.function != "autocast" or by_keyword(self.cx, use.node)
 
     def stored(self, use: Use) -> bool:
         """Whether a use reads a variable whose stored function has its device bound, and needs no change itself."""
@@ -253,7 +258,8 @@ class AmpUses:
             self._aliases[id(use.node)] = False
             target = self._target(use)
             bindings = self._bindings(target) if target is not None else []
-            known = self._aliases[id(use.node)] = len(bindings) == 1 and self._kept(bindings)
+            own = len(bindings) == 1 and not isinstance(bindings[0].scope, cst.ClassDef)
+            known = self._aliases[id(use.node)] = own and self._kept(bindings)
         return known
 
     def alias_group(self, use: Use) -> str:

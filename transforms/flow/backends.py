@@ -128,6 +128,19 @@ class Backends:
                 return sink.node, f"backend of {name}"
         return None
 
+    def _starts_surely(self) -> bool:
+        """Whether all backends that this file starts groups with change for sure, if they change: a test of the backend
+        may not change before them."""
+        for call in self.cx.index.nodes(cst.Call):
+            known = BACKEND_CALLS.get(self.cx.origin(call.func).name)
+            arg = self.cx.argument(call, *known) if known is not None else None
+            if arg is None or self.cx.string(arg.value) is not None:
+                continue
+            component = self.devices.component_of(arg.value)
+            if component is None or self._certainty(component, call) is not Safety.SAFE:
+                return False
+        return True
+
     def _starts_group(self, call: cst.Call) -> bool:
         return self.cx.origin(call.func).name.endswith(("init_distributed", "init_process_group"))
 
@@ -190,7 +203,7 @@ class Backends:
         if isinstance(other, cst.Call):
             called = self.cx.origin(other.func)
             if called.name.startswith("torch.") and called.name.endswith(("get_backend", "get_backend_config")):
-                safety = Safety.REVIEW if called.ambiguous else Safety.SAFE
+                safety = Safety.REVIEW if called.ambiguous or not self._starts_surely() else Safety.SAFE
                 return Verdict("test", safety, ((sink.node, "get_backend() is compared"),))
         steps = list(self.devices.places.backward(other))
         component = self.devices._joined([s for s in steps if not isinstance(s, Origin)])

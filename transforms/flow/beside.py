@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from transforms.engine.statements import simple_statements
+
 if TYPE_CHECKING:
     from transforms.engine.context import Context
 
@@ -30,10 +32,11 @@ def alternatives(cx: Context, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
         here = outer
     branch: cst.CSTNode | None = here
     while isinstance(branch, (cst.If, cst.Else)):
-        for line in branch.body.body:
-            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                if type(small) is type(statement) and small.value is not None:
-                    yield from _leaves(small.value)
+        for small in simple_statements(branch.body):
+            if not isinstance(small, (cst.Assign, cst.AnnAssign, cst.Return)) or type(small) is not type(statement):
+                continue
+            if small.value is not None:
+                yield from _leaves(small.value)
         branch = branch.orelse if isinstance(branch, cst.If) else None
 
 

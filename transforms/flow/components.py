@@ -56,8 +56,8 @@ class Component:
 
     @property
     def keeps_index(self) -> bool:
-        """Whether an index in the text matters: it is read back out, or the value is compared as a whole."""
-        return bool(self.of_kind("index")) or any(s.indexed for s in self.of_kind("test"))
+        """Whether an index in the text matters: it is read back out, or the value is compared or looked up whole."""
+        return bool(self.of_kind("index", "key")) or any(s.indexed for s in self.of_kind("test"))
 
     @property
     def doubts(self) -> list[tuple[cst.CSTNode, str]]:

@@ -17,7 +17,7 @@ from transforms.engine.model import Safety
 from transforms.flow.beside import alternatives, displays, indexed_by
 from transforms.flow.components import Component, Components, all_device_names
 from transforms.flow.places import Origin, Place, Places, Sink, names_device
-from transforms.flow.storages import is_saved_location
+from transforms.flow.storages import is_saved_location, map_location_dict
 
 if TYPE_CHECKING:
     from transforms.engine.context import Context
@@ -36,8 +36,9 @@ def device_text(text: str) -> bool:
 @dataclass(frozen=True)
 class Verdict:
     """What a literal is. `kind`: given, test, key, choice, pattern, kernel, multi, saved, foreign, text,
-    unknown. `group` ties
-    what changes together, `subject` is what a test looks at, `probe` the condition on whose arm a literal stands."""
+    elsewhere (compared with another file's value that may stay), unknown. `group` ties
+    what changes together, `subject` is what a test looks at (of `multi`: the tests of the value that a literal is
+    stored as), `probe` the condition on whose arm a literal stands."""
 
     kind: str
     safety: Safety = Safety.REVIEW
@@ -85,7 +86,7 @@ class Devices:
             return self._pattern(kinds["pattern"])
         for kind, safety in (("device", Safety.SAFE), ("taken", Safety.SAFE), ("likely", Safety.REVIEW)):
             if kind in kinds:
-                keeps = "index" in kinds or any(s.indexed for s in sinks if s.kind == "test")
+                keeps = "index" in kinds or "key" in kinds or any(s.indexed for s in sinks if s.kind == "test")
                 return Verdict(
                     "given", safety, ((kinds[kind].node, kinds[kind].text),), "", keeps, probe=self._probe(node)
                 )
@@ -112,10 +113,13 @@ class Devices:
     def _stored(self, component: Component, kinds: dict[str, Sink], node: cst.CSTNode) -> Verdict:
         """A literal that is kept in places: all their uses decide."""
         group = component.key
-        keeps = component.keeps_index or "index" in kinds
+        elsewhere = self._read_elsewhere(component)
+        keeps = component.keeps_index or "index" in kinds or bool(elsewhere)
         plain = all_device_names(self.cx, component)
         proof: Sink | Origin | None = kinds.get("device") or component.proof or kinds.get("likely")
         arm = self._arm(component)
+        if (chain := self.chosen_by(component)) is not None:
+            return Verdict("multi", evidence=((chain.node, chain.text),), subject=chain.node, needed=True)
         foreign = component.of_kind("foreign")
         if foreign and (proof is None or proof.kind == "likely"):
             return Verdict("foreign", evidence=((foreign[0].node, foreign[0].text),), needed=True)
@@ -127,15 +131,32 @@ class Devices:
             proof = component.of_kind("probe")[0]
         if proof is not None and (plain or "device" in kinds):
             safety, evidence = self._certainty(component, proof, arm is not None)
+            if elsewhere:
+                evidence = (*evidence, (node, elsewhere))
             return Verdict("given", safety, evidence, group, keeps, probe=self._probe(node))
         if component.named and plain and self._goes_on(component):
-            return Verdict("given", Safety.REVIEW, ((node, f"stored as {component.named}"),), group, keeps)
+            evidence = ((node, f"stored as {component.named}"), *([(node, elsewhere)] if elsewhere else []))
+            return Verdict("given", Safety.REVIEW, evidence, group, keeps)
         texts = component.of_kind("text")
-        if texts and not component.of_kind("leak", "test"):
+        if texts and proof is None and not component.of_kind("leak", "test"):
             return Verdict("text", evidence=((texts[0].node, texts[0].text),))
         if proof is not None:
             return Verdict("unknown", evidence=((proof.node, proof.text), (node, "beside texts that name no device")))
         return Verdict("unknown", evidence=tuple(component.doubts[:1]))
+
+    def chosen_by(self, component: Component) -> Sink | None:
+        """The choice between several accelerators that looks at the very values of a component.
+
+        A chain over `x.device.type` of some tensor is about that tensor, whatever else is called `device` here.
+        """
+        for sink in component.of_kind("multi"):
+            subject = sink.subject
+            if isinstance(subject, cst.Attribute) and subject.attr.value == "type":
+                holder = subject.value
+                if isinstance(holder, cst.Attribute) and self.places.attribute(holder)[1] == 0:
+                    continue
+            return sink
+        return None
 
     def _goes_on(self, component: Component) -> bool:
         """Whether a value may be used where this file does not show it: only then its name alone says something."""
@@ -175,7 +196,33 @@ class Devices:
                 if importers:
                     safety = Safety.REVIEW
                     evidence.append((proof.node, f"{name} is imported by {', '.join(importers[:3])}"))
+        if imported := self._imported(component):
+            safety = Safety.REVIEW
+            evidence.append((proof.node, f"its value comes from {imported}"))
         return safety, tuple(evidence)
+
+    def _imported(self, component: Component) -> str:
+        """The qualified name of a value of another module among the variables of a component, empty for none."""
+        for kind, scope, name in component.places:
+            if kind == "var":
+                for binding in self.cx.names.occurrences(name).bindings.get(scope, []):
+                    if binding.kind == "import" and binding.imported.split(".")[0] != "torch":
+                        return binding.imported
+        return ""
+
+    def _read_elsewhere(self, component: Component) -> str:
+        """What other files read of a component, so that they may read its index too; empty for nothing."""
+        importers = self.cx.facts.importers
+        for kind, owner, name in component.places:
+            if name.startswith("_"):
+                continue
+            if (kind == "var" and owner == id(self.cx.module)) or kind == "return":
+                files = (*importers.get(name, ()), *importers.get("*", ()))
+                if files:
+                    return f"{name} is read in {', '.join(dict.fromkeys(files[:3]))}, perhaps with its index"
+            elif kind == "attr" and owner and importers:
+                return f"{name} is an attribute of a class in a file that others import: its index may be read there"
+        return ""
 
     def _callers_elsewhere(self, scope: int, name: str) -> tuple[str, ...]:
         """Files that import the function whose parameter a variable is."""
@@ -207,8 +254,15 @@ class Devices:
         if direct is not None:
             # `.device` compared with a text as a whole is more often a setting of that name than a tensor's device
             whole = direct.node is subject and isinstance(subject, cst.Attribute)
-            safety = Safety.REVIEW if whole else Safety.SAFE
+            safety = Safety.REVIEW if whole or _of_loop(direct.node) else Safety.SAFE
             return Verdict("test", safety, ((direct.node, direct.text),), group, True, subject)
+        if component is not None and (chain := self.chosen_by(component)) is not None:
+            return Verdict("multi", evidence=((chain.node, chain.text),), subject=chain.node)
+        imported = self._imported(component) if component is not None else ""
+        if imported and not names_device(imported.rpartition(".")[2]):
+            return Verdict("elsewhere", evidence=((test, f"{imported} is another file's value"),))
+        if other := self._other_value(subject):
+            return Verdict("elsewhere", evidence=((test, f"{other} is another file's value"),))
         if component is not None:
             proof = component.proof or self._arm(component)
             if proof is not None:
@@ -241,18 +295,30 @@ class Devices:
         """A key of a dict: a device when the dict is indexed by one."""
         holder = sink.other
         if isinstance(holder, cst.Dict):
-            argument = self.cx.parent(holder)
-            if isinstance(argument, cst.Arg) and argument.keyword and argument.keyword.value == "map_location":
-                return Verdict("saved", Safety.REVIEW, ((holder, "device of a saved tensor"),))
+            if map_location_dict(holder, self.cx):
+                return Verdict("saved", Safety.REVIEW, ((holder, "device of a saved tensor"),), subject=holder)
         elif isinstance(holder, cst.Name) and any(
             self.places.names_other_accelerators(d) for d in displays(self.cx, holder)
         ):
             return Verdict("multi", evidence=((sink.node, "key of a table of accelerators"),))
+        found = None
         for subject in indexed_by(self.cx, holder):
+            if other := self._other_value(subject):
+                why = f"the table is indexed by {other} of another file"
+                return Verdict("elsewhere", evidence=((subject, why),))
             verdict = self.tested(subject, sink.node)
-            if verdict.kind == "test":
-                return Verdict("key", verdict.safety, verdict.evidence, verdict.group, True)
+            if verdict.kind == "test" and found is None:
+                found = Verdict("key", verdict.safety, verdict.evidence, verdict.group, True)
+        if found is not None:
+            return found
         return Verdict("unknown", evidence=((sink.node, sink.text),))
+
+    def _other_value(self, subject: cst.CSTNode) -> str:
+        """The name of another file's value whose name does not say device, so that it may well stay; else empty."""
+        name = self.cx.origin(subject).name if isinstance(subject, (cst.Name, cst.Attribute)) else ""
+        package = name.split(".")[0]
+        own = not package or package in self.cx.facts.modules
+        return name if name and own and not names_device(name.rpartition(".")[2]) else ""
 
     def _choice(self, sink: Sink) -> Verdict:
         """A member of a `Literal`: a device when the annotated things are."""
@@ -314,3 +380,11 @@ class Devices:
 
     def _joined(self, places: list[Place]) -> Component | None:
         return self.components.of(places)
+
+
+def _of_loop(node: cst.CSTNode) -> bool:
+    """Whether a `.device` is that of the loop of a library with accelerators of its own, such as `fabric.device`."""
+    while isinstance(node, cst.Attribute) and node.attr.value in ("type", "device"):
+        node = node.value
+    name = node.attr if isinstance(node, cst.Attribute) else node
+    return isinstance(name, cst.Name) and name.value in ("fabric", "trainer")

@@ -62,6 +62,23 @@ HARMLESS = frozenset(
 )
 """Functions that change nothing and start no device runtime."""
 
+_SPEAKING = ("logging.", "warnings.", "builtins.print", "random.seed", "numpy.random.seed", "torch.manual_seed")
+_READING = frozenset(
+    [
+        "builtins.getattr",
+        "builtins.sum",
+        "builtins.abs",
+        "builtins.round",
+        "builtins.sorted",
+        "builtins.set",
+        "torch.cuda.current_device",
+        "torch.neuron.current_device",
+        "torch.distributed.get_rank",
+        "torch.distributed.get_world_size",
+    ]
+)
+"""Functions that only read, although they may need the device or the group."""
+
 _TEXT_METHODS = frozenset(["format", "split", "lower", "upper", "strip", "startswith", "endswith", "join", "replace"])
 _LOG_METHODS = frozenset(["info", "debug", "warning", "error"])
 
@@ -97,6 +114,24 @@ def effects(cx: Context, *nodes: cst.CSTNode) -> Effects:
     found = Effects()
     for node in nodes:
         _Reader(cx, found).look(node)
+    return found
+
+
+def side_effects(cx: Context, value: cst.CSTNode) -> list[tuple[cst.CSTNode, str]]:
+    """Parts of an expression that may do more than compute its value, so that it is not left out for sure."""
+    found: list[tuple[cst.CSTNode, str]] = []
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        stack += children(node)
+        if isinstance(node, (cst.Await, cst.NamedExpr, cst.Yield)):
+            found.append((node, f"{cx.code(node)} is no longer evaluated"))
+        elif isinstance(node, cst.Call):
+            name = cx.origin(node.func).name
+            text = isinstance(node.func, cst.Attribute) and node.func.attr.value in _TEXT_METHODS and not name
+            seeds = name.startswith(_SPEAKING) or name == "torch.cuda.manual_seed_all"
+            if not text and (seeds or name not in HARMLESS | _READING):
+                found.append((node, f"the call {cx.code(node.func)}() goes with it"))
     return found
 
 
@@ -189,6 +224,8 @@ def blocks(cx: Context, node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, cst.CS
     for above in cx.index.ancestors(node):
         if isinstance(above, (cst.IndentedBlock, cst.Module)):
             yield above, here
+        elif isinstance(above, cst.SimpleStatementSuite):
+            yield above, above  # its statements share a line, as they may elsewhere
         if isinstance(above, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             return
         here = above

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transforms.flow.steps import Place, Sink
+from transforms.flow.storages import map_location_dict
 from transforms.flow.tested import Tests
 
 _TEMPLATE = re.compile(r"(%s|\{0?\})(:(%[dsi]|\{1?\}))?$")
@@ -52,6 +53,8 @@ class Forward(Tests):
             yield from self._compared(above, node)
         elif isinstance(above, cst.MatchValue):
             yield from self._matched(above)
+        elif isinstance(above, cst.Match) and above.subject is node:
+            yield from self._looked_at(above, node)
         elif isinstance(above, cst.Arg):
             yield from self.argument(above, node)
         elif isinstance(above, cst.Attribute) and above.value is node:
@@ -79,7 +82,6 @@ class Forward(Tests):
                 cst.Assert,
                 cst.UnaryOperation,
                 cst.Expr,
-                cst.Match,
                 cst.WithItem,
                 cst.Annotation,
                 cst.Del,
@@ -218,10 +220,10 @@ class Forward(Tests):
             else:
                 yield Sink("key", holder, "key of a dict", holder)
             return
-        argument = self.cx.parent(holder)
-        if isinstance(argument, cst.Arg) and argument.keyword and argument.keyword.value == "map_location":
+        if map_location_dict(holder, self.cx):
             yield Sink("device", holder, "target of a map_location")
             return
+        argument = self.cx.parent(holder)
         key = self.cx.string(element.key)
         if key is not None:
             yield ("item", 0, key)

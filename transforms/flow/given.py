@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transforms.engine.names import dotted_name
+from transforms.engine.statements import simple_statements
 from transforms.flow.locations import Locations, option_destination, parameter_at
 from transforms.flow.steps import Place, Sink
 from transforms.tables.devices import (
@@ -19,7 +20,7 @@ from transforms.tables.devices import (
     INDEX_CALLS,
     RECORDS,
 )
-from transforms.tables.frameworks import accelerator_argument
+from transforms.tables.frameworks import OTHER_ARRAYS, accelerator_argument
 
 _GETTERS = frozenset("get pop setdefault getenv getattr".split())
 _TESTS = frozenset("startswith endswith find rfind index count __contains__ removeprefix lstrip strip".split())
@@ -42,6 +43,8 @@ class Arguments(Locations):
         if arg.star:
             yield Sink("leak", call, "unpacked into a call")
             return
+        if any(a is not arg and self._is_tensors_device(a.value) for a in call.args):
+            yield Sink("index", call, "given beside a .device, which has an index")
         keyword = arg.keyword.value if arg.keyword is not None else ""
         position = next((i for i, a in enumerate(call.args) if a is arg), -1)
         name, position = self._function(call, position)
@@ -50,6 +53,10 @@ class Arguments(Locations):
             yield Sink("text", call, "printed")
         elif name.rpartition(".")[2] in ("DEFINE_string", "DEFINE_enum"):
             yield from self._flag(call, keyword, position)
+        elif name == "builtins.map" and position == 1 and DEVICE_CALLS.get(
+            self.cx.origin(call.args[0].value).name, (-1,)
+        )[0] == 0:
+            yield Sink("device", call, "each is given to a function of torch that takes a device")
         elif method in _OPTIONS:
             yield from self._option(call, keyword)
         elif method == "parametrize" and position == 1:
@@ -69,12 +76,20 @@ class Arguments(Locations):
         elif method == "cuda" and not name and (keyword == "device" or (not keyword and position == 0)):
             direct = isinstance(node, (cst.SimpleString, cst.FormattedString))
             yield Sink("device" if direct else "taken", call, "argument of .cuda()")
+        elif keyword in DEVICE_KEYWORDS and name.split(".")[0] in OTHER_ARRAYS:
+            yield Sink("foreign", arg, f"{keyword}= of {name}, whose devices are not torch's")
         elif keyword in DEVICE_KEYWORDS:
             known = name.startswith("torch.") or method in DEVICE_METHODS
             yield Sink("device" if known else "likely", arg, f"{keyword}= of a call")
             yield from self.into_function(call, keyword, position)
         else:
             yield from self._call(call, node, name, method, keyword, position)
+
+    def _is_tensors_device(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is `x.device` or its text."""
+        if isinstance(node, cst.Call) and len(node.args) == 1 and self.cx.origin(node.func).name == "builtins.str":
+            node = node.args[0].value
+        return isinstance(node, cst.Attribute) and node.attr.value == "device" and not self.cx.origin(node).names
 
     def _function(self, call: cst.Call, position: int) -> tuple[str, int]:
         """The function that an argument is for, and its position there: functools.partial passes them on.
@@ -121,7 +136,7 @@ class Arguments(Locations):
             yield from self.into_function(call, keyword, position)
         elif (
             receiver is not None
-            and not name
+            and (not name or self._other_file(receiver))
             and position == 0
             and (method in _TESTS or method in _SPLITS or method == "replace")
         ):
@@ -166,6 +181,11 @@ class Arguments(Locations):
             if not followed:
                 known = f"argument {keyword} of" if keyword else "argument of"
                 yield Sink("leak", call, f"{known} {dotted_name(call.func) or 'a call'}()")
+
+    def _other_file(self, node: cst.CSTNode) -> bool:
+        """Whether an expression is a value of another file of the repository, so that its methods are a text's."""
+        root = self.cx.origin(node).name.split(".")[0]
+        return not root or (root in self.cx.facts.modules and root != "builtins")
 
     def _default(self, call: cst.Call, name: str) -> Iterator[Sink | Place]:
         """The default of a look-up, which is read where the key is."""
@@ -253,13 +273,11 @@ class Arguments(Locations):
 
     def fields(self, holder: cst.ClassDef) -> Iterator[tuple[str, cst.BaseExpression | None]]:
         """Names and values that a class body assigns."""
-        body = holder.body.body if isinstance(holder.body, cst.IndentedBlock) else ()
-        for line in body:
-            for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
-                if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
-                    yield small.target.value, small.value
-                elif isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Name):
-                    yield small.targets[0].target.value, small.value
+        for small in simple_statements(holder.body):
+            if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+                yield small.target.value, small.value
+            elif isinstance(small, cst.Assign) and isinstance(small.targets[0].target, cst.Name):
+                yield small.targets[0].target.value, small.value
 
     def into_function(self, call: cst.Call, keyword: str, position: int) -> Iterator[Place]:
         """The parameters of functions of this file that an argument is given for."""

@@ -96,16 +96,46 @@ def drop_assignment(cx: Context, use: Use, why: str, safety: Safety = Safety.SAF
 
 
 def inside_dropped(cx: Context, use: Use, knobs: frozenset[str], safety: Safety = Safety.SAFE) -> bool:
-    """Report a read on the right side of an assignment to one of `knobs`: it goes along. False for any other read."""
+    """Report a read on the right side of an assignment that goes along: to one of `knobs`, or to a variable whose only
+    use is to set knobs back. False for any other read."""
     statement = cx.index.statement(use.node)
     if not isinstance(statement, cst.Assign) or len(statement.targets) > 1 or not pure(cx, statement.value):
         return False
-    if not cx.origin(statement.targets[0].target).names & knobs:
+    target = statement.targets[0].target
+    requires: list[cst.BaseExpression] = []
+    if isinstance(target, cst.Name):
+        restored = _restored(cx, target, knobs)
+        if restored is None or cx.parent(use.node) is not statement:
+            return False
+        requires = restored
+    elif not cx.origin(target).names & knobs:
         return False
-    fix = cx.fix("the statement goes", cx.remove_statement(statement))
+    fix = cx.fix("the statement goes", cx.remove_statement(statement), requires=requires)
     level = Safety.REVIEW if use.ambiguous else safety
     cx.report(use.node, f"{use.name} goes with its statement", level, fix=fix)
     return True
+
+
+def _restored(cx: Context, name: cst.Name, knobs: frozenset[str]) -> list[cst.BaseExpression] | None:
+    """The knobs that are set from a variable, None when anything else may be done with what it saves."""
+    scope = cx.names.scope(name)
+    known = cx.names.occurrences(name.value)
+    outside = isinstance(scope, cst.ClassDef) or cx.names.executes or bool(known.declared)
+    if isinstance(scope, cst.Module):
+        outside |= bool(cx.facts.importers.get(name.value) or cx.facts.importers.get("*"))
+    bindings = cx.names.bindings(name.value, scope)
+    if outside or any(b.value is None or not cx.origin(b.value).names & knobs for b in bindings):
+        return None
+    found: list[cst.BaseExpression] = []
+    for read in cx.names.uses(name.value, scope):
+        statement = cx.parent(read)
+        if not isinstance(statement, cst.Assign) or len(statement.targets) > 1 or statement.value is not read:
+            return None
+        target = statement.targets[0].target
+        if not isinstance(target, cst.Attribute) or not cx.origin(target).names & knobs:
+            return None
+        found.append(target)
+    return found
 
 
 def drop_call(cx: Context, use: Use, why: str, safety: Safety = Safety.REVIEW, severity: str = ERROR) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from transforms.engine.context import Context
 
 _PROBES = frozenset({"torch.cuda.is_available", "torch.neuron.is_available", "torch.accelerator.is_available"})
+_COUNTS = frozenset({"torch.cuda.device_count", "torch.neuron.device_count"})
 _RECORD_BASES = ("NamedTuple", "BaseModel", "TypedDict", "BaseSettings")
 _ENUMS = ("Enum", "StrEnum")
 _LAST = frozenset({"device", "dev"})
@@ -218,13 +219,10 @@ class Locations:
             name = self.cx.origin(test.func).name
             if name == "builtins.bool" and len(test.args) == 1:
                 return self.is_probe(test.args[0].value)
-            return name in _PROBES
+            return name in _PROBES | _COUNTS
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and isinstance(test.left, cst.Call):
             more = isinstance(test.comparisons[0].operator, (cst.GreaterThan, cst.GreaterThanEqual))
-            return more and self.cx.origin(test.left.func).name in (
-                "torch.cuda.device_count",
-                "torch.neuron.device_count",
-            )
+            return more and self.cx.origin(test.left.func).name in _COUNTS
         if isinstance(test, cst.Name):
             return self._named_probe(test)
         return False

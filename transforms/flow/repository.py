@@ -7,7 +7,7 @@ that Python can't parse still counts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from transforms.engine.transform import RepositoryFacts
@@ -15,7 +15,14 @@ from transforms.engine.transform import RepositoryFacts
 METHODS = ("cuda", "to", "compile", "half", "type")
 """Methods of torch objects whose meaning changes where a class defines its own."""
 
+CLASSES = ("GradScaler", "ShardedGradScaler")
+"""Classes of torch that a repository may define for itself, or hand on from a module of its own."""
+
+_CLASS = re.compile(rb"^[ \t]*class[ \t]+(" + "|".join(CLASSES).encode() + rb")\b", re.M)
 _METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(" + "|".join(METHODS).encode() + rb")[ \t]*\(", re.M)
+_BLOCK = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:", re.M)
+_PLAIN = frozenset(b"object ABC dict list tuple UserDict UserList OrderedDict NamedTuple Mapping Sequence".split())
+"""Base classes without a `to()`."""
 _FROM = re.compile(rb"^[ \t]*from[ \t]+([.\w]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n;#]*)", re.M)
 _IMPORT = re.compile(rb"^[ \t]*import[ \t]+([^\n;#(]+)", re.M)
 _NAME = re.compile(r"(\w+)(?:\s+as\s+(\w+))?|\*")
@@ -30,6 +37,8 @@ class Repository:
     importers: dict[str, dict[str, list[str]]] = field(default_factory=dict)
     distributed: bool = False
     modules: frozenset[str] = frozenset()
+    classes: dict[str, list[str]] = field(default_factory=dict)
+    without_to: frozenset[str] = frozenset()
 
     def facts(self, path: str) -> RepositoryFacts:
         """What a transform may know about the rest of the repository when it looks at one file."""
@@ -38,6 +47,8 @@ class Repository:
             {name: tuple(files) for name, files in self.importers.get(path, {}).items()},
             self.distributed,
             self.modules,
+            {name: tuple(files) for name, files in self.classes.items()},
+            self.without_to,
         )
 
 
@@ -49,12 +60,29 @@ def scan(files: Mapping[str, bytes]) -> Repository:
         data = files[path]
         if _GROUP in data:
             found.distributed = True
-        for match in _METHOD.finditer(data):
-            owners = found.methods.setdefault(match[1].decode(), [])
-            if path not in owners:
-                owners.append(path)
+        for pattern, names in ((_METHOD, found.methods), (_CLASS, found.classes)):
+            for match in pattern.finditer(data):
+                owners = names.setdefault(match[1].decode(), [])
+                if path not in owners:
+                    owners.append(path)
         _imports(path, data, targets, found)
+    found.without_to = _without_to(files[path] for path in found.methods.get("cuda", ()))
     return found
+
+
+def _without_to(texts: Iterable[bytes]) -> frozenset[str]:
+    """Classes that define `cuda()` and have no `to()`, neither their own nor one of a base that may be torch's."""
+    names: set[str] = set()
+    for data in texts:
+        for match in _BLOCK.finditer(data):
+            body = data[match.end() :]
+            ends = re.search(rb"^" + match[1] + rb"[^\s#)\]}]", body, re.M)
+            body = body[: ends.start()] if ends is not None else body
+            own = {m[1] for m in _METHOD.finditer(body)}
+            bases = {b.strip().rpartition(b".")[2] for b in (match[3] or b"").split(b",") if b.strip()}
+            if b"cuda" in own and b"to" not in own and b"__getattr__" not in body and bases <= _PLAIN:
+                names.add(match[2].decode("utf-8", "replace"))
+    return frozenset(names)
 
 
 def _modules(files: Mapping[str, bytes]) -> frozenset[str]:

@@ -29,9 +29,17 @@ def is_storage(receiver: cst.CSTNode, cx: Context) -> bool:
             and isinstance(found[0].value, cst.Call)
             and is_storage(found[0].value, cx)
         )
+    if isinstance(receiver, cst.Call) and _makes_storage(cx.origin(receiver.func).name):
+        return True
     if isinstance(receiver, cst.Call) and isinstance(receiver.func, cst.Attribute):
         return receiver.func.attr.value in _MAKERS and not cx.origin(receiver.func).names
     return False
+
+
+def _makes_storage(name: str) -> bool:
+    """Whether a qualified name is a storage class: `torch.FloatStorage`, `torch.UntypedStorage`, `torch.storage...`."""
+    parts = name.split(".")
+    return parts[0] == "torch" and len(parts) in (2, 3) and parts[-1].endswith("Storage")
 
 
 def map_location_function(receiver: cst.CSTNode, cx: Context) -> cst.CSTNode | None:
@@ -67,6 +75,31 @@ def is_saved_location(node: cst.CSTNode, cx: Context) -> bool:
     if isinstance(function, cst.Lambda):
         return _is_map_location(function, cx) or _named_so(function, cx)
     return any(_is_map_location(u, cx) for u in cx.names.uses(function.name.value, cx.names.scope(function)))
+
+
+def map_location_dict(holder: cst.CSTNode, cx: Context) -> bool:
+    """Whether a dict is given as `map_location`: at once, as an arm of a conditional, or by a variable."""
+    if not isinstance(holder, cst.Dict):
+        return False
+    top = _whole(holder, cx)
+    above = cx.parent(top)
+    if isinstance(above, cst.Assign) and len(above.targets) == 1:
+        target = above.targets[0].target
+    elif isinstance(above, cst.AnnAssign) and above.value is top:
+        target = above.target
+    else:
+        return _is_map_location(top, cx)
+    if not isinstance(target, cst.Name):
+        return False
+    uses = cx.names.uses(target.value, cx.names.scope(target))
+    return bool(uses) and all(_is_map_location(_whole(u, cx), cx) for u in uses)
+
+
+def _whole(value: cst.CSTNode, cx: Context) -> cst.CSTNode:
+    """The conditional of which a value is an arm, or the value itself."""
+    while isinstance(above := cx.parent(value), cst.IfExp) and above.test is not value:
+        value = above
+    return value
 
 
 def _is_map_location(value: cst.CSTNode, cx: Context) -> bool:

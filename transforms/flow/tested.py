@@ -31,8 +31,9 @@ class Tests(Arguments):
             return
         if isinstance(target.operator, (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)):
             if self._chain_names_others(comparison):
-                yield Sink("multi", comparison, "a chain of tests for several accelerators")
-            indexed = not (isinstance(target.operator, (cst.In, cst.NotIn)) and other is comparison.left)
+                yield Sink("multi", comparison, "a chain of tests for several accelerators", other, node)
+            inside = isinstance(target.operator, (cst.In, cst.NotIn)) and other is comparison.left
+            indexed = not (inside and self.cx.string(other) is not None)  # a part of a text says nothing of its index
             yield Sink("test", comparison, "compared", other, node, indexed)
         else:
             yield Sink("leak", comparison, "compared by order")
@@ -73,10 +74,20 @@ class Tests(Arguments):
         match = self.cx.index.enclosing(pattern, cst.Match)
         if case is None or match is None:
             return
-        values = [v for v in self.cx.index.nodes(cst.MatchValue) if self.cx.index.enclosing(v, cst.Match) is match]
-        if any(self.other_accelerator(v.value) for v in values):
+        if any(self.other_accelerator(v.value) for v in self._patterns(match)):
             yield Sink("multi", match, "one of several accelerators")
         yield Sink("test", case, "matched", match.subject, pattern.value)
+
+    def _patterns(self, match: cst.Match) -> list[cst.MatchValue]:
+        return [v for v in self.cx.index.nodes(cst.MatchValue) if self.cx.index.enclosing(v, cst.Match) is match]
+
+    def _looked_at(self, match: cst.Match, node: cst.CSTNode) -> Iterator[Sink]:
+        """What the cases of a `match` say about its subject."""
+        for pattern in self._patterns(match):
+            if self.other_accelerator(pattern.value):
+                yield Sink("multi", match, "a match for several accelerators", pattern.value, node)
+            if self.cx.string(pattern.value) is not None:
+                yield Sink("test", match, "matched", pattern.value, node)
 
     def _attribute(self, attribute: cst.Attribute) -> Iterator[Sink | Place]:
         name = attribute.attr.value
@@ -110,7 +121,7 @@ class Tests(Arguments):
                 f"tested with .{name}()",
                 call.args[0].value if call.args else None,
                 attribute.value,
-                False,
+                bool(name in ("index", "count") and call.args and self.cx.string(call.args[0].value) is None),
             )
             if name == "removeprefix":
                 yield Sink("index", call, "its index is cut out")

@@ -73,13 +73,13 @@ def _in_seconds(cx: Context, read: cst.Call) -> cst.BinaryOperation | None:
 def _follows(cx: Context, statement: cst.Expr, before: cst.Expr) -> bool:
     """Whether a statement stands right behind another one, on the same line or the next."""
     line, line_before = cx.parent(statement), cx.parent(before)
-    if line is line_before and isinstance(line, cst.SimpleStatementLine):
+    if line is line_before and isinstance(line, (cst.SimpleStatementLine, cst.SimpleStatementSuite)):
         row: list[cst.CSTNode] = list(line.body)
     else:
         block = cx.parent(line) if line is not None else None
-        row, statement, before = list(getattr(block, "body", ())), line, line_before  # type: ignore[assignment]
         if not (isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1):
             return False
+        row, statement, before = list(getattr(block, "body", ())), line, line_before  # type: ignore[assignment]
     place = next((i for i, s in enumerate(row) if s is statement), 0)
     return place > 0 and row[place - 1] is before
 
@@ -165,7 +165,11 @@ def _creation(cx: Context, binding: Binding, found: Timing) -> bool:
 def _used(cx: Context, use: cst.Name, found: Timing) -> bool:
     attribute = cx.parent(use)
     if isinstance(attribute, cst.Arg):
-        return _is_read(cx, cx.parent(attribute))
+        read = cx.parent(attribute)
+        if not isinstance(read, cst.Call) or not _is_read(cx, read):
+            return False
+        found.reads.append(read)
+        return True
     call = cx.parent(attribute) if isinstance(attribute, cst.Attribute) else None
     if not isinstance(attribute, cst.Attribute) or not isinstance(call, cst.Call) or call.func is not attribute:
         return False

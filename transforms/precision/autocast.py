@@ -11,6 +11,7 @@ from transforms.engine.model import Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.flow.amp import AmpUses, Renaming, Use, is_constant
 from transforms.flow.autocasts import Autocast, Autocasts
+from transforms.flow.keyword_calls import seen_by_keyword
 from transforms.tables.amp import AUTOCAST as PARAMETERS
 from transforms.tables.amp import CUDA_AMP, CUDA_AUTOCAST
 
@@ -113,6 +114,10 @@ class _Autocasting:
         cx, use = self.cx, self.use
         if any(a.star == "*" for a in use.arguments):
             message = "arguments are unpacked: torch.autocast takes the device, then dtype, then enabled"
+            cx.report(use.node, message, Safety.MANUAL)
+            return
+        if use.kind == "partial" and not seen_by_keyword(cx, call):
+            message = "the partial function is called by position: torch.autocast takes the device, then dtype"
             cx.report(use.node, message, Safety.MANUAL)
             return
         arguments = cx.arguments(call)

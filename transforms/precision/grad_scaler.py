@@ -13,6 +13,7 @@ from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.flow.amp import AmpUses, Use, is_constant
 from transforms.flow.autocasts import Autocast, Autocasts
+from transforms.flow.results import results
 from transforms.flow.scaler import scaler_uses
 from transforms.tables.amp import CUDA_GRAD_SCALER
 
@@ -96,6 +97,9 @@ class GradScalerDevice(Transform):
                 _Scaler(use, amp, precision, cx).check()
             elif use.cuda:
                 _named(use, amp, cx)
+            elif use.kind == "value" or (use.kind == "alias" and not _followed(use, cx)):
+                message = f'{use.function} is passed on: a call without device="neuron" means CUDA, and is switched off'
+                cx.report(use.node, message, Safety.MANUAL, severity=WARNING)
 
 
 def _precision(autocasts: list[Autocast]) -> _Precision:
@@ -144,6 +148,7 @@ class _Scaler:
         self._report(arguments, added, disable, kind)
         if disable:
             self._states()
+            self._scales()
         if off or (disable and not self.precision.rests_on):
             self._offer(off)
 
@@ -204,6 +209,19 @@ class _Scaler:
             )
             self.cx.report(chain, text, Safety.MANUAL, severity=WARNING)
 
+    def _scales(self) -> None:
+        """A scaler that is off has the scale 1.0 at all times, so that a test of it says nothing."""
+        cx = self.cx
+        for name in cx.index.names.get("get_scale", []):
+            chain = cx.parent(name)
+            call = cx.parent(chain) if isinstance(chain, cst.Attribute) and chain.attr is name else None
+            if isinstance(call, cst.Call) and call.func is chain and not cx.origin(call.func).names:
+                known = any(f.site is name for f in cx.findings)
+                if not known and results(cx, call).comparisons:
+                    message = "get_scale() of a scaler that is off is always 1.0, so the test of it says nothing"
+                    evidence = [(self.use.node, "becomes enabled=False")]
+                    cx.report(name, message, Safety.MANUAL, severity=WARNING, evidence=evidence)
+
     def _offer(self, off: bool) -> None:
         """All statements of the scaler go, or none."""
         removal = scaler_uses(self.cx, self.call).removal
@@ -232,6 +250,16 @@ def _tests_dtype(cx: Context, node: cst.CSTNode) -> bool:
 
 def _compares(cx: Context, node: cst.CSTNode) -> bool:
     return isinstance(node, (cst.Comparison, cst.BooleanOperation)) and _tests_dtype(cx, node)
+
+
+def _followed(use: Use, cx: Context) -> bool:
+    """Whether the variable that holds the class is a plain one, whose calls are uses of their own."""
+    target = use.holder.targets[0].target if isinstance(use.holder, cst.Assign) else None
+    if not isinstance(target, cst.Name):
+        return False
+    scope = cx.names.scope(target)
+    exported = isinstance(scope, cst.Module) and bool(cx.facts.importers.get(target.value))
+    return not exported and not isinstance(scope, cst.ClassDef)
 
 
 def _named(use: Use, amp: AmpUses, cx: Context) -> None:

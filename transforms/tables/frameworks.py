@@ -62,3 +62,8 @@ def rows_for(qualified: str) -> list[Accelerator]:
 def accelerator_argument(qualified: str, keyword: str) -> bool:
     """Whether a keyword of a call takes a name of the library's own for an accelerator."""
     return bool(keyword) and any(row.argument == keyword for row in rows_for(qualified))
+
+OTHER_ARRAYS = frozenset(
+    "jax cupy warp tensorflow mxnet paddle mlx numba faiss onnxruntime tvm taichi dask".split()
+)
+"""Packages with arrays or devices of their own, by import name: a `device=` of their functions is not torch's."""

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <mutex>
 #include <unordered_set>
 
@@ -132,28 +133,99 @@ struct Guard final : c10::impl::DeviceGuardImplInterface {
 };
 C10_REGISTER_GUARD_IMPL(PrivateUse1, Guard);
 
-// Owns a CPU generator, which draws the numbers: the streams are the CPU's.
+constexpr uint64_t kFarthestOffset = uint64_t(1) << 32; // reached by drawing: some ten seconds
+
+// A place in the stream of one seed: the engine there, and how many numbers it has drawn since it was seeded.
+struct Position {
+  explicit Position(uint64_t seed) : engine(seed) {}
+  uint64_t seed() const { return engine.seed(); }
+  void advance_to(uint64_t target) {
+    for (; offset < target; offset++) engine();
+  }
+  // To the place of `other`, which has the same seed and is not before this one.
+  void catch_up(const at::mt19937& other) {
+    const auto there = other.data();
+    // The engine makes its numbers in blocks; the draw after the last of one makes the next.
+    for (auto here = engine.data(); here.state_ != there.state_; here = engine.data()) {
+      advance_to(offset + static_cast<uint64_t>(here.left_));
+    }
+    advance_to(offset + (there.next_ - engine.data().next_));
+  }
+  at::mt19937 engine;
+  uint64_t offset = 0;
+};
+
+// Owns a CPU generator, which draws the numbers: the streams are the CPU's. Its state is that of an accelerator,
+// 16 bytes of seed and offset, with which DTensor calculates; the offset counts the numbers drawn.
 struct NeuronGenerator final : c10::GeneratorImpl {
   explicit NeuronGenerator(c10::DeviceIndex index)
       : c10::GeneratorImpl(c10::Device(kNeuron, index < 0 ? current : index),
                            c10::DispatchKeySet(c10::DispatchKey::PrivateUse1)),
-        inner(at::detail::createCPUGenerator()) {}
-  void set_current_seed(uint64_t seed) override { inner.set_current_seed(seed); }
+        inner(at::detail::createCPUGenerator()),
+        known(inner.current_seed()) {}
+  at::CPUGeneratorImpl& cpu() const { return *static_cast<at::CPUGeneratorImpl*>(inner.unsafeGetGeneratorImpl()); }
+  void set_current_seed(uint64_t seed) override {
+    inner.set_current_seed(seed);
+    known = Position(seed);
+    recent.clear();
+  }
   uint64_t current_seed() const override { return inner.current_seed(); }
-  uint64_t seed() override { return inner.seed(); }
-  void set_offset(uint64_t offset) override { inner.set_offset(offset); }
-  uint64_t get_offset() const override { return inner.get_offset(); }
-  void set_state(const c10::TensorImpl& state) override { inner.unsafeGetGeneratorImpl()->set_state(state); }
+  uint64_t seed() override {
+    const auto fresh = inner.seed();
+    set_current_seed(fresh);
+    return fresh;
+  }
+  uint64_t get_offset() const override {
+    known.catch_up(cpu().engine());
+    return known.offset;
+  }
+  void set_offset(uint64_t offset) override { go_to(current_seed(), offset); }
+  void set_state(const c10::TensorImpl& state) override {
+    TORCH_CHECK(state.is_contiguous() && state.dtype() == caffe2::TypeMeta::Make<uint8_t>() &&
+                    state.device().is_cpu() && (state.numel() == 16 || state.numel() == 8),
+                "RNG state of a neuron generator must be a CPU ByteTensor of 16 bytes: seed and offset");
+    uint64_t words[2] = {0, 0};
+    std::memcpy(words, state.data(), static_cast<size_t>(state.numel()));
+    go_to(words[0], words[1]);
+  }
   c10::intrusive_ptr<c10::TensorImpl> get_state() const override {
-    return inner.unsafeGetGeneratorImpl()->get_state();
+    const uint64_t words[2] = {current_seed(), get_offset()};
+    auto state = at::empty({sizeof(words)}, at::TensorOptions().dtype(at::kByte).device(at::kCPU));
+    std::memcpy(state.mutable_data_ptr(), words, sizeof(words));
+    remember();
+    return state.getIntrusivePtr();
   }
   NeuronGenerator* clone_impl() const override {
     auto* copy = new NeuronGenerator(device().index());
     copy->inner = inner.clone();
+    copy->known = known;
+    copy->recent = recent;
     return copy;
   }
   static c10::DeviceType device_type() { return kNeuron; }
   at::Generator inner;
+
+ private:
+  void go_to(uint64_t seed, uint64_t offset) {
+    TORCH_CHECK(offset <= kFarthestOffset, "the stand-in's generator can't go to offset ", offset);
+    Position start(seed);
+    for (const auto& p : recent) {
+      if (p.seed() == seed && p.offset <= offset && p.offset >= start.offset) start = p;
+    }
+    start.advance_to(offset);
+    known = start;
+    cpu().set_engine(known.engine);
+    cpu().set_next_float_normal_sample(std::nullopt);
+    cpu().set_next_double_normal_sample(std::nullopt);
+    remember();
+  }
+  // Activation checkpointing goes back to states of a moment ago, again and again.
+  void remember() const {
+    recent.push_back(known);
+    if (recent.size() > 64) recent.pop_front();
+  }
+  mutable Position known; // at or before the place of `inner`
+  mutable std::deque<Position> recent;
 };
 
 struct Hooks final : at::PrivateUse1HooksInterface {
@@ -201,7 +273,9 @@ Limits& limits() {
 
 void touch(c10::DeviceIndex index) {
   auto& l = limits();
+  const bool first = !l.used;
   l.used = true;
+  if (first) report(kFirstUse, "", "");
   if (l.forked) {
     report("TN410", "error", "the neuron device is used in a forked child of a process that had already used it");
     TORCH_CHECK(false, "Cannot re-initialize Neuron runtime in forked subprocess. ",
@@ -245,6 +319,12 @@ const at::Generator& default_generator(c10::DeviceIndex index) {
 
 at::Generator cpu_generator_of(const at::Generator& neuron) {
   return static_cast<NeuronGenerator*>(neuron.unsafeGetGeneratorImpl())->inner;
+}
+
+void forget_spare_normals(const at::Generator& neuron) {
+  auto& cpu = static_cast<NeuronGenerator*>(neuron.unsafeGetGeneratorImpl())->cpu();
+  cpu.set_next_float_normal_sample(std::nullopt);
+  cpu.set_next_double_normal_sample(std::nullopt);
 }
 
 void install_hooks() {

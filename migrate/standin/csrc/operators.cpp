@@ -35,6 +35,19 @@ at::Tensor tensor_over(c10::Storage storage, c10::DispatchKey key, const at::Ten
   return at::Tensor(std::move(impl));
 }
 
+// A view of `base` with the geometry of `like`. It takes its keys from the base, as every view does: in inference
+// mode a view of an ordinary tensor is an ordinary tensor, which autograd gives a version counter.
+at::Tensor view_of(const at::Tensor& base, const at::Tensor& like) {
+  const auto keys = base.key_set() - c10::DispatchKeySet({c10::DispatchKey::Conjugate, c10::DispatchKey::Negative});
+  auto impl =
+      c10::make_intrusive<c10::TensorImpl>(c10::TensorImpl::VIEW, c10::Storage(base.storage()), keys, like.dtype());
+  impl->set_storage_offset(like.storage_offset());
+  impl->set_sizes_and_strides(like.sizes(), like.strides());
+  if (like.is_conj()) impl->_set_conj(true);
+  if (like.is_neg()) impl->_set_neg(true);
+  return at::Tensor(std::move(impl));
+}
+
 // A storage over the memory of `of`, on another device; it keeps `of` alive.
 c10::Storage share(const c10::Storage& of, c10::Device device) {
   auto* keep = new c10::Storage(of);
@@ -103,7 +116,7 @@ struct Call {
     }
     for (auto& a : arguments) { // a view of an argument
       if (t.storage().unsafeGetStorageImpl() == a.cpu.storage().unsafeGetStorageImpl()) {
-        return tensor_over(a.neuron.storage(), c10::DispatchKey::PrivateUse1, t);
+        return view_of(a.neuron, t);
       }
     }
     return adopt(t, *device);
@@ -118,6 +131,8 @@ void boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     counts[&schema]++;
   }
   Call call;
+  at::Generator generator;
+  size_t unnamed_generator = 0; // where the device's default generator is meant
   for (size_t i = base; i < stack->size(); i++) {
     c10::IValue& v = (*stack)[i];
     if (v.isTensor()) {
@@ -137,7 +152,10 @@ void boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
       call.device = d.has_index() ? d : c10::Device(kNeuron, current_device());
       v = c10::Device(at::kCPU);
     } else if (v.isGenerator() && v.toGenerator().device().type() == kNeuron) {
-      v = cpu_generator_of(v.toGenerator());
+      generator = v.toGenerator();
+      v = cpu_generator_of(generator);
+    } else if (v.isNone() && schema.arguments()[i - base].name() == "generator") {
+      unnamed_generator = i;
     }
   }
   const bool mixed = (call.has_host_tensor && !call.arguments.empty()) || call.has_two_devices;
@@ -149,9 +167,14 @@ void boxed(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   }
   if (!call.device) call.device = c10::Device(kNeuron, current_device());
   touch(call.device->index());
+  if (unnamed_generator != 0) {
+    generator = default_generator(call.device->index());
+    (*stack)[unnamed_generator] = cpu_generator_of(generator);
+  }
 
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), stack);
 
+  if (generator.defined()) forget_spare_normals(generator);
   call.write_back();
   for (size_t i = stack->size() - schema.returns().size(); i < stack->size(); i++) {
     c10::IValue& v = (*stack)[i];

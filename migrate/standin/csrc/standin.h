@@ -34,10 +34,12 @@ MemoryStats memory_stats(c10::DeviceIndex index);
 void reset_peak(c10::DeviceIndex index);
 const at::Generator& default_generator(c10::DeviceIndex index);
 at::Generator cpu_generator_of(const at::Generator& neuron);
+void forget_spare_normals(const at::Generator& neuron); // after each operator: its state is seed and offset alone
 void install_hooks();
 
 using Reporter = std::function<void(const std::string& code, const std::string& severity, const std::string& message)>;
 void set_reporter(Reporter reporter);
+constexpr auto kFirstUse = "first use"; // in place of a code: no hazard, the device is used for the first time
 void report(const std::string& code, const std::string& severity, const std::string& message);
 
 // operators.cpp

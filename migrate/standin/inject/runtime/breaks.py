@@ -8,6 +8,7 @@ from typing import Any
 
 from . import records
 
+GRAD_MODE = "grad_mode"  # what the guard names when gradients were on before and are off now, or the reverse
 METRICS_KEPT = 100_000  # Dynamo keeps 64 by default, and forgets the older ones
 
 OBJECT_COLLECTIVES = ("all_gather_object", "gather_object", "broadcast_object_list", "scatter_object_list")
@@ -85,8 +86,12 @@ def collect() -> None:
             reason = metric.recompile_reason.partition(": ")[2] or metric.recompile_reason
             # Without the sizes themselves, so that a function that meets many of them is one line with a count.
             guard = reason.splitlines()[0].partition(". expected")[0]
-            message = f"{metric.co_name} is compiled again: {guard[:200]}"
-            records.add("TN361", "warning", message, (path, line))
+            if GRAD_MODE in guard:
+                message = f"{metric.co_name} is compiled twice: with and without gradients"
+                records.add("TN361", "note", message, (path, line))
+            else:
+                message = f"{metric.co_name} is compiled again: {guard[:200]}"
+                records.add("TN361", "warning", message, (path, line))
         if _graphs[path, line] == config.recompile_limit:
             message = f"{metric.co_name} has reached the limit of {config.recompile_limit} graphs"
             records.add("TN364", "warning", message, (path, line))

@@ -17,7 +17,9 @@ def install(core: Any, *, enforced: bool) -> None:
     def create(store: Any, rank: int, size: int, timeout: Any) -> Any:
         default_group = c10d.GroupMember.WORLD is None
         if default_group and enforced and core.is_used():
-            message = "the device is used before init_process_group: init first, then set_device and tensors"
+            first = records.first_use()
+            where = f" (first at {first})" if first else ""
+            message = f"the device is used before init_process_group{where}: init first, then set_device and tensors"
             records.add("TN402", "error", message)
             raise RuntimeError("Neuron runtime should not be initialized before the init_process_group.")
         gloo = dist.ProcessGroupGloo(store, rank, size, timeout)

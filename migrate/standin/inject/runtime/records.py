@@ -28,6 +28,7 @@ class _State:
     folder: str = ""
     torch: str = "\0"  # where torch lies; no path starts with this
     quiet: int = 0
+    first_use: Place = ("", 0)
 
 
 _state = _State()
@@ -35,6 +36,7 @@ _state = _State()
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _STDLIB = tuple({sysconfig.get_paths()[key] + os.sep for key in ("stdlib", "platstdlib")})
 _PACKAGES = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
+FIRST_USE = "first use"  # what the C++ side says in place of a code, once
 FLOAT64_INSIDE_TORCH = ("amp", "optim", os.path.join("nn", "utils"), "_dynamo", "_tensor_str", "testing")
 
 
@@ -97,9 +99,18 @@ def add(code: str, severity: str, message: str, place: Place | None = None) -> N
 def native(code: str, severity: str, message: str) -> None:
     """Entry for the C++ side. Float64 that torch itself makes for a moment is no finding of the user's code."""
     frame = sys._getframe(1)
+    if code == FIRST_USE:
+        _state.first_use = user_place(frame)
+        return
     if code == "TN204" and not _made_by_user(frame):
         return
     add(code, severity, message, user_place(frame))
+
+
+def first_use() -> str:
+    """The line of user code that used the device first, as `file:line`; empty when there is none."""
+    path, line = _state.first_use
+    return f"{os.path.basename(path)}:{line}" if path else ""
 
 
 def _made_by_user(frame: FrameType) -> bool:
