@@ -32,7 +32,7 @@ def explain_rule(word: str) -> str:
     if rule is None:
         for code, name in RUN_TIME.items():
             if word.lower() in (code.lower(), name):
-                return f"{code} {name} is met only while a program runs: see docs/guides/verify.md, which explains it.\n"
+                return f"{code} {name} is met only while a program runs; docs/guides/verify.md explains it.\n"
         if os.path.exists(word):
             raise click.UsageError(f"say which line of {word} to explain, as in {word}:12")
         by_lower = {w.lower(): w for r in rules() for w in (r.code, r.name)}
