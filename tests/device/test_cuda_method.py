@@ -144,7 +144,7 @@ def test_by_hand_when_a_class_has_cuda_but_no_to(code: str) -> None:
     outcome = migrate(text)
     assert outcome.text == text
     found = outcome.one("TN102")
-    assert (found["safety"], found["severity"]) == ("manual", "warning")
+    assert (found["safety"], found["severity"]) == ("manual", "error")
     assert "Box of this repository has cuda() but no to()" in found["message"]
 
 
@@ -224,3 +224,12 @@ def test_review_at_import_time() -> None:
 def test_review_for_objects_of_other_packages() -> None:
     text = "from lib import Thing\n\n\ndef f():\n    thing = Thing()\n    thing.cuda()\n"
     assert migrate(text).one("TN102")["safety"] == "review"
+
+
+def test_parameter_that_every_call_fills_with_a_tensor_moves_although_a_class_has_its_own_cuda() -> None:
+    text = (
+        "import torch\n\n\nclass Lamp:\n    def cuda(self):\n        return 1\n\n\ndef move(x):\n    return x.cuda()\n\n\n"
+        "def main():\n    return move(torch.ones(2)), Lamp().cuda()\n"
+    )
+    outcome = migrate(text)
+    assert outcome.text == text.replace("return x.cuda()", 'return x.to("neuron")')

@@ -136,7 +136,7 @@ class CudaMethod(Transform):
         if _from_torch(receiver, cx):
             evidence.append((site, "made by a function of torch"))
         elif cx.facts.without_to and (why := _lacks_to(receiver, cx)):
-            cx.report(site, f"{why}: move by hand", Safety.MANUAL, severity=WARNING)
+            cx.report(site, f"{why}: move by hand", Safety.MANUAL)
             return
         elif why := cx.own_method("cuda") or _third_party(receiver, cx):
             safety = Safety.REVIEW
@@ -350,7 +350,9 @@ def _known(binding: Binding, classes: frozenset[str], cx: Context) -> bool:
     if binding.kind == "param":
         param = cx.parent(binding.node)
         annotation = param.annotation.annotation if isinstance(param, cst.Param) and param.annotation else None
-        return annotation is not None and cx.origin(annotation).name.startswith("torch.")
+        if annotation is not None:
+            return cx.origin(annotation).name.startswith("torch.")
+        return isinstance(binding.scope, cst.FunctionDef) and _given_by_torch(binding.scope, binding.name, cx)
     value = binding.value
     if binding.kind != "assign" or value is None:
         return False
@@ -359,6 +361,18 @@ def _known(binding: Binding, classes: frozenset[str], cx: Context) -> bool:
         if isinstance(inner, cst.Name) and inner.value == binding.name:
             return True  # `x = x.cuda()`: what x is, its other bindings say
     return isinstance(value, cst.BinaryOperation) or (isinstance(value, cst.Call) and _known_maker(value, classes, cx))
+
+
+def _given_by_torch(function: cst.FunctionDef, parameter: str, cx: Context) -> bool:
+    """Whether the calls of a function in this file, at least one, all pass something that torch made."""
+    given: list[cst.Arg | None] = []
+    for name in cx.index.names.get(function.name.value, []):
+        call = cx.parent(name)
+        if isinstance(call, cst.Call) and call.func is name:
+            names = [p.name.value for p in (*function.params.posonly_params, *function.params.params)]
+            position = names.index(parameter) if parameter in names else None
+            given.append(cx.argument(call, parameter, position))
+    return bool(given) and all(arg is not None and _from_torch(arg.value, cx) for arg in given)
 
 
 def _known_maker(call: cst.Call, classes: frozenset[str], cx: Context) -> bool:
