@@ -160,6 +160,7 @@ def _work(
 ) -> None:
     from migrate.held import hold
     from transforms.engine.words import count
+    from transforms.tables.requirements import CUDA_REQUIREMENTS, REQUIREMENT_KINDS
 
     assert result.repository is not None
 
@@ -173,6 +174,8 @@ def _work(
             work.append(file)
         else:
             file.hits = 0 if b"\0" in file.data[:8192] else count(file.data)
+            if file.kind in REQUIREMENT_KINDS:
+                file.hits += len(CUDA_REQUIREMENTS.findall(file.data))
             file.status = "not_read" if file.hits else "unchanged"
             if file.kind == "template" and file.hits:
                 _unreadable(file, file.reason or "a template, not Python", 1, result.settings)

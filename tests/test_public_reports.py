@@ -98,3 +98,11 @@ def test_narrow_output_encoding_costs_neither_report_nor_patch(tmp_path: Path, e
     patch = command("diff", ".", cwd=tmp_path, encoding=encoding).stdout
     subprocess.run(["git", "apply", "-"], input=patch, cwd=tmp_path, check=True)
     assert (tmp_path / "量.py").read_text(encoding="utf-8") == source.replace('"cuda"', '"neuron"')
+
+
+def test_requirements_for_cuda_are_counted_as_not_read() -> None:
+    files = {"requirements.txt": b"torch==2.3.0+cu121\nflash-attn\nnumpy\n", "a.py": b"x = 1\n"}
+    result, after = run_tree(files)
+    found = next(f for f in document(result)["files"] if f["path"] == "requirements.txt")
+    assert (found["status"], found["hits"]) == ("not_read", 2)
+    assert after == files
