@@ -47,6 +47,15 @@ def test_losses_are_bit_equal(name: str, alone: dict[str, dict[str, Any]]) -> No
     assert alone["neuron"][name][-1] < alone["neuron"][name][0]
 
 
+def test_bfloat16_losses_are_those_of_the_cpu_but_for_the_lists_of_autocast(alone: dict[str, dict[str, Any]]) -> None:
+    """The CPU's autocast casts other operators than a device's; that the original on the same stand-in is bit-equal
+    is what the programs in test_standin_verify show."""
+    ours, theirs = alone["neuron"]["mlp bfloat16"], alone["cpu"]["mlp bfloat16"]
+    assert ours == pytest.approx(theirs, abs=0.01)
+    assert ours != alone["neuron"]["mlp"]
+    assert ours[-1] < ours[0]
+
+
 def test_one_graph_forward_and_one_backward(alone: dict[str, dict[str, Any]]) -> None:
     assert alone["neuron"]["graphs"] == ["graph_0_forward", "graph_0_backward"]
 

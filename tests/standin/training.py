@@ -54,14 +54,17 @@ def batches(steps, seed=1, size=4, length=16, vocabulary=64):
         yield ids[:, :-1].contiguous(), ids[:, 1:].contiguous()
 
 
-def train_mlp(device, steps=30):
+def train_mlp(device, steps=30, bfloat16=False):
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(16, 64), nn.LayerNorm(64), nn.GELU(), nn.Dropout(0.1), nn.Linear(64, 10)).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     data = torch.randn(steps, 32, 16, generator=torch.Generator().manual_seed(1))
     losses = []
     for x in data:
-        loss = F.cross_entropy(model(x.to(device)), x[:, :10].argmax(1).to(device))
+        with torch.autocast(device, dtype=torch.bfloat16, enabled=bfloat16):
+            logits = model(x.to(device))
+            assert logits.dtype == (torch.bfloat16 if bfloat16 else torch.float32)
+            loss = F.cross_entropy(logits, x[:, :10].argmax(1).to(device))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -91,6 +94,7 @@ if __name__ == "__main__":
     where = sys.argv[1]
     result = {
         "mlp": train_mlp(where),
+        "mlp bfloat16": train_mlp(where, bfloat16=True),
         "gpt eager": train_gpt(where, compiled=False),
         "gpt compiled": train_gpt(where, compiled=True),
     }
