@@ -38,8 +38,8 @@ def shared(command: F) -> F:
             "--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."
         ),
         click.option("--config", type=click.Path(path_type=Path), help="Settings file to read."),
-        click.option("--jobs", type=click.IntRange(1), help="Processes to use."),
-        click.option("--no-cache", is_flag=True, help="Neither read nor write the cache."),
+        click.option("--jobs", type=click.IntRange(1), help="Accepted for later; the work runs in one process."),
+        click.option("--no-cache", is_flag=True, help="Accepted for later; there is no cache yet."),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no messages."),
     ]
     for option in reversed(options):

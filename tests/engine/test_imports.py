@@ -176,3 +176,12 @@ def test_torch_imports(case: str) -> None:
     before, piece = TORCH[case]
     outcome = migrate(before)
     assert piece in outcome.text
+
+
+@pytest.mark.parametrize("use", ['e: "Event" = None', 'e: "list[Event]" = []', 'e = cast("Event", 1)'])
+def test_import_that_a_type_written_as_text_needs_stays(use: str) -> None:
+    head = "from typing import cast\n\nimport torch\nfrom torch.cuda import Event\n"
+    text = f"{head}\n{use}\n\n\ndef f():\n    return Event()\n"
+    outcome = migrate(text)
+    assert "from torch.cuda import Event" in outcome.text
+    assert "return torch.neuron.Event()" in outcome.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import libcst as cst
@@ -177,6 +178,7 @@ class ImportNodes:
                 yield alias.name
                 if self._matters(alias):
                     yield from self.uses(alias)
+                    yield from self._in_types(alias)
         first = self._first_code()
         if first is not None:
             yield first
@@ -238,7 +240,8 @@ class ImportNodes:
         for alias in self.aliases(node):
             bound = self.bound(alias)
             span = layout.spans.of(alias)
-            uses = [layout.spans.of(u) for u in self.uses(alias)] if self._matters(alias) else []
+            read = [*self.uses(alias), *self._in_types(alias)] if self._matters(alias) else []
+            uses = [layout.spans.of(u) for u in read]
             items.append(
                 ImportItem(
                     span[0],
@@ -271,6 +274,20 @@ class ImportNodes:
         if self.cx.facts.importers.get(name) and isinstance(self.cx.names.scope(alias), cst.Module):
             return True
         return name in self._all
+
+    def _in_types(self, alias: cst.ImportAlias) -> list[cst.SimpleString]:
+        """Types written as text that need the name: `e: "Event"`, `cast("Event", e)`. They are uses as well."""
+        bound = self.bound(alias)
+        found: list[cst.SimpleString] = []
+        for string in self.cx.index.nodes(cst.SimpleString) if bound is not None else ():
+            assert bound is not None
+            if not re.search(rf"\b{re.escape(bound.value)}\b", string.value):
+                continue
+            call = self.cx.index.enclosing(string, cst.Call)
+            cast = call is not None and dotted_name(call.func).rpartition(".")[2] == "cast"
+            if cast or self.cx.index.enclosing(string, cst.Annotation) is not None:
+                found.append(string)
+        return found
 
     @property
     def _all(self) -> frozenset[str]:
@@ -341,8 +358,6 @@ def _unused(item: ImportItem, statement: ImportStatement, edits: list[Edit], wri
         return False
     if not is_specific(item.qualified) and not item.qualified.startswith("torch."):
         return False
-    import re
-
     if re.search(rf"(?<![\w.]){re.escape(item.local)}\b", written):
         return False
     return all(any(e.start <= a and b <= e.end for e in edits) for a, b in item.uses)
