@@ -8,6 +8,7 @@ Times are CPU seconds of this process (commands: of the child). The unit is `lib
 from __future__ import annotations
 
 import argparse
+import os
 import resource
 import shutil
 import subprocess
@@ -122,17 +123,31 @@ def commands(trees: Sequence[Path], parse: float) -> None:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
+    def clock(*arguments: str) -> float:
+        started = time.monotonic()
+        child(*arguments)
+        return time.monotonic() - started
+
     print(f"--help: {median(child('--help') for _ in range(3)):.2f} s (limit 0.25)")
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["NEURON_MIGRATE_CACHE_DIR"] = f"{folder}/cache"
+        os.environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
         small = Path(folder) / "a.py"
         small.write_text('import torch\nx = torch.ones(1, device="cuda")\n')
-        print(f"check of one small file: {median(child('check', str(small)) for _ in range(3)):.2f} s (limit 0.6)")
+        spent = median(child("check", "--no-cache", str(small)) for _ in range(3))
+        print(f"check of one small file: {spent:.2f} s (limit 0.6)")
         copy = Path(folder) / "trees"
         for tree in trees:
             shutil.copytree(tree, copy / tree.name, symlinks=True, ignore=shutil.ignore_patterns(".git"))
-        spent = child("check", "--format", "json", str(copy))
+        one = ("check", "--jobs", "1", str(copy))
+        spent = child(*one, "--no-cache")
+        print(f"check of all trees: {spent:.2f} s CPU, {spent / parse:.2f} x the parse (limit 2)")
+        first, second = child(*one), child(*one)
+        print(f"first check {first:.2f} s CPU, second {second:.2f} s: {second / first:.1%} (limit 5 %)")
+        alone = clock(*one, "--no-cache")
+        both = clock("check", "--jobs", "2", "--no-cache", str(copy))
+        print(f"one process {alone:.2f} s, two {both:.2f} s: {alone / both:.2f} x faster (limit 1.5)")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    print(f"check of all trees: {spent:.2f} s CPU, {spent / parse:.2f} x the parse (limit 2)")
     print(f"peak memory: {peak:.0f} MiB (limit 1024 for a million lines)")
 
 

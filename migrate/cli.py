@@ -15,7 +15,7 @@ from migrate.version import VERSION
 
 if TYPE_CHECKING:
     from migrate.lockfile import Lockfile
-    from migrate.pipeline import Result
+    from migrate.result import Result
     from migrate.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,8 +38,8 @@ def shared(command: F) -> F:
             "--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."
         ),
         click.option("--config", type=click.Path(path_type=Path), help="Settings file to read."),
-        click.option("--jobs", type=click.IntRange(1), help="Accepted for later; the work runs in one process."),
-        click.option("--no-cache", is_flag=True, help="Accepted for later; there is no cache yet."),
+        click.option("--jobs", type=click.IntRange(1), metavar="N", help="Use at most N processes (default: all)."),
+        click.option("--no-cache", is_flag=True, help="Look at every file anew."),
         click.option("-q", "--quiet", is_flag=True, help="No progress and no messages."),
     ]
     for option in reversed(options):
@@ -162,7 +162,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
              neuron-migrate run --level safe src/
     """
     from migrate.journal import Journal, dirty_paths
-    from migrate.pipeline import mark_applied
+    from migrate.result import mark_applied
 
     root = _root(paths)
     journal = Journal(root)
@@ -203,7 +203,8 @@ def review(ctx: click.Context, /, paths: tuple[Path, ...], only_undecided: bool,
 
     root = _root(paths)
     progress = _progress if sys.stderr.isatty() and not options["quiet"] else None
-    ctx.exit(start(root, list(paths) or [Path(".")], _settings(root, options), only_undecided, progress))
+    places = list(paths) or [Path(".")]
+    ctx.exit(start(root, places, _settings(root, options), only_undecided, progress, not options["no_cache"]))
 
 
 @cli.command()
@@ -315,12 +316,14 @@ def _decided(root: Path, options: dict[str, Any]) -> Lockfile:
 def _pipeline(
     paths: tuple[Path, ...], options: dict[str, Any], lock: Lockfile | None = None, settle: bool = True
 ) -> Result:
+    from migrate.cache import opened
     from migrate.pipeline import run_pipeline
 
     root = _root(paths)
     settings = _settings(root, options)
     progress = _progress if sys.stderr.isatty() and not options.get("quiet") else None
-    result = run_pipeline(root, list(paths) or [Path(".")], settings, progress, lock, settle=settle)
+    with opened(not options["no_cache"]) as cache:
+        result = run_pipeline(root, list(paths) or [Path(".")], settings, progress, lock, settle=settle, cache=cache)
     if progress is not None:
         click.echo("\r\033[K", nl=False, err=True)
     return result

@@ -11,10 +11,10 @@ from textwrap import indent
 import click
 
 from migrate.ledger import KEPT, OPEN, SUPPRESSED, FixState, Item
-from migrate.pipeline import FileState, Result
 from migrate.report.places import Places, line_count
 from migrate.report.text import level_word
 from migrate.report.wording import count
+from migrate.result import FileState, Result
 from transforms.engine.model import Edit
 from transforms.engine.source import Source
 from transforms.engine.words import is_specific

@@ -13,7 +13,7 @@ from migrate.identity import digest
 from migrate.lockfile import NAME, Lockfile
 
 if TYPE_CHECKING:
-    from migrate.pipeline import FileState, Result
+    from migrate.result import FileState, Result
 
 
 def hold(result: Result, lock: Lockfile, whole: bool) -> None:
@@ -59,7 +59,8 @@ class Reach:
 
 def stale_notes(reach: Reach, lock: Lockfile, matching: Matching, whole: bool) -> FileState | None:
     """The lock file with a note for each entry that matches nothing any more, or now holds a site of another file."""
-    from migrate.pipeline import FileState, tool_item
+    from migrate.result import FileState
+    from migrate.unreadable import tool_item
     from transforms.engine.model import Safety
     from transforms.engine.source import Source
     from transforms.registry import STALE_DECISION

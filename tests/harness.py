@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from migrate.ledger import sums
-from migrate.pipeline import Result, run_pipeline
+from migrate.pipeline import run_pipeline
 from migrate.report.json import document
+from migrate.result import Result
 from migrate.settings import Settings
 from token_check import specific_tokens, uncovered
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from migrate.ledger import APPLIED, KEPT, OPEN, Item
-from migrate.pipeline import FileState, Result
 from migrate.report.places import Places, Span, below_checkout, first_hit, shown
 from migrate.report.wording import count
+from migrate.result import FileState, Result
 from transforms.engine.model import ERROR, WARNING, Safety
 
 NOTE = "note"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from migrate.pipeline import Result
 from migrate.report.alerts import NOTE, Alert, alerts
 from migrate.report.places import Places
 from migrate.report.wording import State, count, verdict, visible
+from migrate.result import Result
 from transforms.engine.model import ERROR, WARNING
 from transforms.registry import by_code
 

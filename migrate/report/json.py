@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from migrate.ledger import OPEN, FixState, Item, sums
-from migrate.pipeline import FileState, Result
 from migrate.report.places import Places
+from migrate.result import FileState, Result
 from migrate.version import VERSION
 from transforms.engine.model import Edit
 

@@ -10,10 +10,10 @@ from html import escape
 from urllib.parse import quote
 
 from migrate.ledger import KEPT, OPEN, Item, sums
-from migrate.pipeline import Result
 from migrate.report.places import Places, below_checkout, shown
 from migrate.report.text import level_word
 from migrate.report.wording import CUDA_GIVEN_UP, State, count, next_command, verdict, visible
+from migrate.result import Result
 from transforms.engine.model import ERROR, Safety
 
 MOST_ROWS = 500

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from migrate.ledger import FixState, Item
-from migrate.pipeline import FileState, Result
+from migrate.result import FileState, Result
 from transforms.engine.model import Edit, Evidence
 from transforms.engine.source import Source, Unreadable
 from transforms.engine.words import is_specific

@@ -11,9 +11,9 @@ from urllib.parse import quote
 from migrate.identity import digest
 from migrate.ledger import BASELINE, OPEN, SUPPRESSED, FixState, Item
 from migrate.pages import page
-from migrate.pipeline import Result
 from migrate.report.alerts import Alert, alerts
 from migrate.report.places import Places, Span, below_checkout, plain
+from migrate.result import Result
 from migrate.version import VERSION
 from transforms.engine.model import Edit, Rule, Safety
 from transforms.registry import by_code

@@ -10,9 +10,9 @@ from textwrap import wrap
 import click
 
 from migrate.ledger import KEPT, OPEN, Item, sums
-from migrate.pipeline import FileState, Result
 from migrate.report.places import Places, shown
 from migrate.report.wording import CUDA_GIVEN_UP, State, count, next_command, verdict, visible
+from migrate.result import FileState, Result
 from transforms.engine.model import ERROR, WARNING, Safety
 
 MOST_PER_FILE = 20

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from migrate.ledger import REJECTED, Item
-from migrate.pipeline import Result
+from migrate.result import Result
 from migrate.settings import settings_file
 from transforms.engine.model import ERROR, Safety
 

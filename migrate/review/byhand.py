@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from migrate.pipeline import FileState
+from migrate.result import FileState
 from migrate.review.changes import drafts_edits, near, unit_edits
 from migrate.review.log import Draft
 from migrate.review.units import Unit

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from migrate.identity import digest
-from migrate.pipeline import FileState
+from migrate.result import FileState
 from migrate.review.log import Draft
 from migrate.review.units import Unit
 from transforms.engine.model import Edit

@@ -25,17 +25,21 @@ def review(
     settings: Settings,
     only_undecided: bool,
     progress: Callable[[int, int, str], None] | None = None,
+    cached: bool = False,
 ) -> int:
     """Review what the tool finds below `paths`; gives the exit code.
 
-    Without `--level` offers are shown too. Raises click.UsageError without a terminal, LockfileError, LockHeld.
+    Without `--level` offers are shown too. `cached`: what earlier runs found out may be used. Raises click.UsageError
+    without a terminal, LockfileError, LockHeld.
     """
     _need_terminal()
     from rich.console import Console
 
     from migrate import lockfile
+    from migrate.cache import opened
+    from migrate.composer import LEVELS
     from migrate.journal import Journal
-    from migrate.pipeline import LEVELS, run_pipeline
+    from migrate.pipeline import run_pipeline
     from migrate.review.app import Review
     from migrate.review.log import DecisionLog
     from migrate.review.session import Session
@@ -49,7 +53,9 @@ def review(
         log = DecisionLog(root)
         # Everything is open in a review; what the lock file says is put on top, so that it can be changed.
         everything = replace(settings, baseline=None)
-        result = run_pipeline(root, paths, everything, progress, lock=lockfile.Lockfile(), compose=False)
+        none = lockfile.Lockfile()
+        with opened(cached) as cache:
+            result = run_pipeline(root, paths, everything, progress, lock=none, compose=False, cache=cache)
         if progress is not None:
             click.echo("\r\033[K", nl=False, err=True)
         for message in result.errors:

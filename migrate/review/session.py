@@ -9,7 +9,7 @@ from migrate import lockfile
 from migrate.decisions import ACCEPT, Decision, Site
 from migrate.held import Reach, stale_notes
 from migrate.ledger import Item
-from migrate.pipeline import FileState, Result
+from migrate.result import FileState, Result
 from migrate.review.changes import drafts_edits, fingerprint
 from migrate.review.log import AGAIN, Choice, DecisionLog, Draft, decisions
 from migrate.review.units import Unit, units

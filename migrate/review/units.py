@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from migrate.ledger import OPEN, FixState, Item
-from migrate.pipeline import FileState, Result
+from migrate.result import FileState, Result
 from transforms.engine.model import Safety
 
 

@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from migrate.cache import folder
+
 from .errors import CannotRun
 from .interpreter import Interpreter
 
@@ -30,14 +32,8 @@ LOG_LINES, LOG_WIDTH = 25, 400
 
 
 def cache_folder() -> Path:
-    """The tool's folder for built stand-ins: NEURON_MIGRATE_CACHE_DIR, else the user's cache folder."""
-    override = os.environ.get("NEURON_MIGRATE_CACHE_DIR")
-    if override:
-        return Path(override) / "standin"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "neuron-migrate" / "standin"
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "neuron-migrate" / "standin"
+    """The tool's folder for built stand-ins."""
+    return folder() / "standin"
 
 
 def key(interpreter: Interpreter) -> str:
@@ -49,14 +45,14 @@ def key(interpreter: Interpreter) -> str:
     return f"torch{torch}-{interpreter.cache_tag}-{digest.hexdigest()[:16]}"
 
 
-def ensure(interpreter: Interpreter, folder: Path | None = None, time_limit: float = BUILD_SECONDS) -> Path:
+def ensure(interpreter: Interpreter, place: Path | None = None, time_limit: float = BUILD_SECONDS) -> Path:
     """The library for `interpreter`, built now if it isn't in the cache.
 
     Raises CannotRun when something needed for the build is missing, when it fails or takes too long, or when
     another process holds the build for as long.
     """
-    folder = folder or cache_folder()
-    target = folder / key(interpreter)
+    place = place or cache_folder()
+    target = place / key(interpreter)
     if (target / LIBRARY).is_file():
         return target / LIBRARY
     if interpreter.missing:
@@ -67,12 +63,12 @@ def ensure(interpreter: Interpreter, folder: Path | None = None, time_limit: flo
         )
     deadline = time.monotonic() + time_limit
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _lock(folder / f"{target.name}.lock", deadline):
+        place.mkdir(parents=True, exist_ok=True)
+        with _lock(place / f"{target.name}.lock", deadline):
             if not (target / LIBRARY).is_file():
-                _build(interpreter, folder, target, deadline)
+                _build(interpreter, place, target, deadline)
     except OSError as error:
-        raise CannotRun(f"the cache folder {folder} cannot be used: {error}") from None
+        raise CannotRun(f"the cache folder {place} cannot be used: {error}") from None
     return target / LIBRARY
 
 

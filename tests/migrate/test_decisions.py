@@ -9,7 +9,8 @@ import pytest
 from migrate.decisions import ACCEPT, DONE, KEEP, REJECT, Decision, Site, apply, match
 from migrate.ledger import Item
 from migrate.lockfile import NAME, Lockfile, render
-from migrate.pipeline import Result, run_pipeline
+from migrate.pipeline import run_pipeline
+from migrate.result import Result
 from migrate.settings import Settings
 
 RULES = Settings(select=("TN101", "TN102", "TN103", "TN003", "TN004"))

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import migrate
-from migrate.pipeline import Result, run_pipeline
+from migrate.pipeline import run_pipeline
+from migrate.result import Result
 from migrate.settings import Settings
 
 ROOT = Path(migrate.__file__).parent.parent

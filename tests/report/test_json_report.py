@@ -22,8 +22,8 @@ from report_support import (
 )
 
 from migrate.ledger import OPEN, FixState
-from migrate.pipeline import mark_applied
 from migrate.report.json import document, schema
+from migrate.result import mark_applied
 from transforms.engine.model import Edit, Evidence, Fix
 
 VALIDATOR = Draft202012Validator(schema())

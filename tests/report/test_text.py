@@ -22,9 +22,9 @@ from report_support import (
 )
 
 from migrate.ledger import REJECTED
-from migrate.pipeline import mark_applied
 from migrate.report.text import View, render
 from migrate.report.wording import CUDA_GIVEN_UP, State, count, verdict, visible
+from migrate.result import mark_applied
 
 COUNTERPART = "has no known counterpart"
 

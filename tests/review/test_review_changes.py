@@ -13,7 +13,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from migrate.lockfile import Lockfile
-from migrate.pipeline import FileState, run_pipeline
+from migrate.pipeline import run_pipeline
+from migrate.result import FileState
 from migrate.review.byhand import NotPossible, check, edited, proposal, suppressing
 from migrate.review.changes import Line, diff, drafts_edits, fingerprint, unit_changes
 from migrate.review.layout import fold, printable, shorten, spread, wrap

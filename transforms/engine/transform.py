@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -26,11 +28,11 @@ class RepositoryFacts:
     the files that define their own.
     """
 
-    methods: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    importers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    methods: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    importers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     distributed: bool = False
-    modules: frozenset[str] = frozenset()
-    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    modules: AbstractSet[str] = frozenset()
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     without_to: frozenset[str] = frozenset()
 
 

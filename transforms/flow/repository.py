@@ -33,23 +33,17 @@ _GROUP = b"init_process_group"
 class Repository:
     """Facts about the files of one root. Paths are relative, with `/`."""
 
-    methods: dict[str, list[str]] = field(default_factory=dict)
-    importers: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    methods: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    importers: dict[str, dict[str, tuple[str, ...]]] = field(default_factory=dict)
     distributed: bool = False
     modules: frozenset[str] = frozenset()
-    classes: dict[str, list[str]] = field(default_factory=dict)
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     without_to: frozenset[str] = frozenset()
 
     def facts(self, path: str) -> RepositoryFacts:
         """What a transform may know about the rest of the repository when it looks at one file."""
-        return RepositoryFacts(
-            {name: tuple(files) for name, files in self.methods.items()},
-            {name: tuple(files) for name, files in self.importers.get(path, {}).items()},
-            self.distributed,
-            self.modules,
-            {name: tuple(files) for name, files in self.classes.items()},
-            self.without_to,
-        )
+        importers = self.importers.get(path, {})
+        return RepositoryFacts(self.methods, importers, self.distributed, self.modules, self.classes, self.without_to)
 
 
 def scan(files: Mapping[str, bytes]) -> Repository:
@@ -62,9 +56,7 @@ def scan(files: Mapping[str, bytes]) -> Repository:
             found.distributed = True
         for pattern, names in ((_METHOD, found.methods), (_CLASS, found.classes)):
             for match in pattern.finditer(data):
-                owners = names.setdefault(match[1].decode(), [])
-                if path not in owners:
-                    owners.append(path)
+                _add(names, match[1].decode(), path)
         _imports(path, data, targets, found)
     found.without_to = _without_to(files[path] for path in found.methods.get("cuda", ()))
     return found
@@ -134,9 +126,13 @@ def _whole(found: Repository, target: str, alias: str, path: str, data: bytes) -
 def _note(found: Repository, target: str, name: str, path: str) -> None:
     if target == path:
         return
-    files = found.importers.setdefault(target, {}).setdefault(name, [])
-    if path not in files:
-        files.append(path)
+    _add(found.importers.setdefault(target, {}), name, path)
+
+
+def _add(names: dict[str, tuple[str, ...]], name: str, path: str) -> None:
+    """Add a file to those of a name. Files come one after the other, so a file that is there already is the last."""
+    if not (files := names.get(name, ())) or files[-1] != path:
+        names[name] = (*files, path)
 
 
 def _absolute(module: str, path: str) -> str:

@@ -1,0 +1,117 @@
+"""The text of one file as it changes from round to round, and the way back to the text as it was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from migrate.ledger import OPEN, FixState, Item
+from migrate.result import FileState
+from transforms.engine.model import Edit, ImportTable, Safety
+from transforms.engine.source import Source, Unreadable
+
+
+class FileText:
+    """The text of one file as it changes from round to round."""
+
+    def __init__(self, file: FileState, compiles: Callable[[str], bool]) -> None:
+        assert file.source is not None
+        self.file = file
+        self.compiles = compiles
+        self.source = file.source
+        self.analysis = file.analysis
+        self.broken = False
+        self.rounds = 0
+        self.shifts: list[tuple[list[Edit], int]] = []
+        self._compiled: bool | None = None
+
+    @property
+    def imports(self) -> ImportTable:
+        """Imports of the current text."""
+        return self.analysis.imports
+
+    def edits(self, chosen: list[FixState]) -> tuple[list[Edit], list[Edit]]:
+        """Edits of some fixes, and those that the imports need for them."""
+        from transforms.engine.compose import keep_blocks
+        from transforms.engine.imports import resolve
+
+        edits = keep_blocks(list(dict.fromkeys(e for x in chosen for e in x.edits)))
+        imports = resolve(self.imports, [x.fix for x in chosen], self.source.text, self.source.newline)
+        return edits, imports
+
+    def would_hold(self, chosen: list[FixState]) -> bool:
+        """Whether the text still compiles with just these fixes."""
+        edits, imports = self.edits(chosen)
+        return self._sound(edits + imports) is not None
+
+    def take(self, edits: list[Edit], imports: list[Edit]) -> bool:
+        """Make the edits, unless they break the file."""
+        new = self._sound(edits + imports)
+        if new is None:
+            return False
+        if not self.rounds:
+            self.file.import_edits = imports
+        self.shifts.append((edits + imports, self.rounds))
+        self.rounds += 1
+        self.source = new
+        self.file.new_source = new
+        self.file.status = "changed" if self.file.changed else "unchanged"
+        return True
+
+    def _sound(self, edits: list[Edit]) -> Source | None:
+        from transforms.engine.compose import apply
+
+        if self._compiled is None:
+            self._compiled = self.compiles(self.source.text)
+        try:
+            text = apply(self.source.text, edits)
+            source = Source.read(self.source.encode(text))
+        except (UnicodeEncodeError, Unreadable, AssertionError):
+            return None
+        if self._compiled and not self.compiles(text):
+            return None
+        return source
+
+    def back(self, offset: int) -> int:
+        """An offset of the current text in the text as it was read."""
+        from transforms.engine.compose import Shift
+
+        for edits, _ in reversed(self.shifts):
+            offset = Shift.of(edits).back(offset)
+        return offset
+
+    def merge(self, items: list[Item], offers: bool = False) -> None:
+        """Bring the findings of a later round into the ledger; those that were there already are the same finding.
+
+        New offers come in where they are to be applied; on a site that has an owner already they are related to it.
+        """
+        waiting: Counter[str] = Counter()
+        known: dict[str, list[Item]] = {}
+        for item in self.file.items:
+            if item.fix is None or not item.fix.applied:
+                waiting[item.id] += 1
+                known.setdefault(item.id, []).append(item)
+        applied = [i.id for i in self.file.items if i.fix is not None and i.fix.applied]
+        for item in items:
+            start, end = item.start, item.end
+            item.start, item.end = self.back(start), self.back(end)
+            item.statement = (self.back(item.statement[0]), self.back(item.statement[1]))
+            item.evidence = tuple(replace(e, start=self.back(e.start)) if not e.path else e for e in item.evidence)
+            if waiting[item.id]:
+                waiting[item.id] -= 1
+                self._replace(known[item.id].pop(0), item)
+            elif item.status == OPEN and item.safety is not Safety.NOTE and (offers or item.safety is not Safety.OFFER):
+                item.after = applied[-5:]
+                if item.safety is Safety.OFFER:
+                    place = (item.start, item.end)
+                    item.owner = not any(i.owner and (i.start, i.end) == place for i in self.file.items)
+                self.file.items.append(item)
+        self.file.items.sort(key=lambda i: (i.start, not i.owner, i.rule))
+
+    def _replace(self, old: Item, new: Item) -> None:
+        """The old entry goes on, with the fix as it is in the new text."""
+        if old.fix is not None and new.fix is not None:
+            new.fix.items = [old if i is new else i for i in new.fix.items]
+            new.fix.edits = new.fix.fix.edits
+            old.fix = new.fix
