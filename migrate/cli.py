@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from migrate.options import paths_argument, reporting, shared
 from migrate.standin.command import verify
 from migrate.version import VERSION
 
@@ -18,62 +19,7 @@ if TYPE_CHECKING:
     from migrate.result import Result
     from migrate.settings import Settings
 
-F = TypeVar("F", bound=Callable[..., Any])
-FORMATS = ("text", "json", "github", "sarif", "markdown")
 DONE, OPEN, USAGE, INTERNAL, INTERRUPTED = 0, 1, 2, 3, 130
-
-_PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
-
-
-def shared(command: F) -> F:
-    """Options that check, run and diff have in common."""
-    options = [
-        click.option("--select", multiple=True, metavar="RULE", help="Only these rules (codes, prefixes or names)."),
-        click.option("--ignore", multiple=True, metavar="RULE", help="Not these rules."),
-        click.option(
-            "--exclude", multiple=True, metavar="PATTERN", help="Leave out files (patterns as in .gitignore)."
-        ),
-        click.option("--tests", is_flag=True, default=None, help="Edit the repository's tests too."),
-        click.option(
-            "--level", type=click.Choice(["safe", "review", "offer"]), help="What is applied (default: review)."
-        ),
-        click.option("--config", type=click.Path(path_type=Path), help="Settings file to read."),
-        click.option("--jobs", type=click.IntRange(1), metavar="N", help="Use at most N processes (default: all)."),
-        click.option("--no-cache", is_flag=True, help="Look at every file anew."),
-        click.option("-q", "--quiet", is_flag=True, help="No progress and no messages."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def reporting(command: F) -> F:
-    """Options of commands that print a report."""
-    options = [
-        click.option(
-            "--format",
-            "formats",
-            multiple=True,
-            type=click.Choice(FORMATS),
-            help="Format of the report; may be repeated.",
-        ),
-        click.option(
-            "--output",
-            "outputs",
-            multiple=True,
-            type=click.Path(path_type=Path),
-            help="File for the format at the same place.",
-        ),
-        click.option("--show", "show", multiple=True, type=click.Choice(["kept", "open"]), help="List kept sites too."),
-        click.option("--all", "everything", is_flag=True, help="List every finding, however many a file has."),
-        click.option("--statistics", is_flag=True, help="Count open findings by rule."),
-        click.option(
-            "--fail-on", type=click.Choice(["error", "warning", "all", "none"]), help="What makes the exit code 1."
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 class _Group(click.Group):
@@ -129,7 +75,7 @@ cli.add_command(verify)
 
 
 @cli.command()
-@_PATHS
+@paths_argument
 @shared
 @reporting
 @click.option("--diff", "with_diff", is_flag=True, help="Add the patch.")
@@ -140,16 +86,18 @@ def check(ctx: click.Context, /, paths: tuple[Path, ...], with_diff: bool, **opt
     \b
     Example: neuron-migrate check --format json src/
     """
+    from migrate.output import emit, patch
+
     result = _pipeline(paths, options, settle=with_diff)
-    _emit(result, "check", paths, options)
+    emit(result, "check", paths, options)
     if with_diff:
         sys.stdout.flush()
-        sys.stdout.buffer.write(_patch(result))
+        sys.stdout.buffer.write(patch(result))
     ctx.exit(_verdict(result, options))
 
 
 @cli.command()
-@_PATHS
+@paths_argument
 @shared
 @reporting
 @click.option("--allow-dirty", is_flag=True, help="Write files that have uncommitted changes in git.")
@@ -162,6 +110,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
              neuron-migrate run --level safe src/
     """
     from migrate.journal import Journal, dirty_paths
+    from migrate.output import emit
     from migrate.result import mark_applied
 
     root = _root(paths)
@@ -177,7 +126,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
         record = journal.write_run(changes, {}, meta)
     failed = {f.path: f for f in record.failed}
     mark_applied(result, set(changes) - set(failed))
-    _emit(result, "run", paths, options)
+    emit(result, "run", paths, options)
     for path, file in failed.items():
         click.echo(f"neuron-migrate: {path}: not written: {file.reason}", err=True)
     if record.id and not options["quiet"]:
@@ -188,7 +137,7 @@ def run(ctx: click.Context, /, paths: tuple[Path, ...], allow_dirty: bool, **opt
 
 
 @cli.command()
-@_PATHS
+@paths_argument
 @shared
 @click.option("--only-undecided", is_flag=True, help="Leave out what is decided already.")
 @click.pass_context
@@ -208,7 +157,7 @@ def review(ctx: click.Context, /, paths: tuple[Path, ...], only_undecided: bool,
 
 
 @cli.command()
-@_PATHS
+@paths_argument
 @shared
 @click.pass_context
 def diff(ctx: click.Context, /, paths: tuple[Path, ...], **options: Any) -> None:
@@ -217,11 +166,13 @@ def diff(ctx: click.Context, /, paths: tuple[Path, ...], **options: Any) -> None
     \b
     Example: neuron-migrate diff . > neuron.patch; git apply neuron.patch
     """
+    from migrate.output import messages, patch
+
     result = _pipeline(paths, options, _decided(_root(paths), options))
     sys.stdout.flush()
-    sys.stdout.buffer.write(_patch(result))
+    sys.stdout.buffer.write(patch(result))
     sys.stdout.buffer.flush()
-    _messages(result)
+    messages(result)
     ctx.exit(INTERNAL if result.errors else DONE)
 
 
@@ -309,7 +260,7 @@ def _decided(root: Path, options: dict[str, Any]) -> Lockfile:
     lock, waiting = with_waiting(root, lockfile.read(root))
     if waiting and not options["quiet"]:
         many = "1 decision of a review waits" if waiting == 1 else f"{waiting} decisions of a review wait"
-        click.echo(f"{many} ; run and diff go by it; neuron-migrate review, then w, writes it down", err=True)
+        click.echo(f"{many}; run and diff go by it; neuron-migrate review, then w, writes it down", err=True)
     return lock
 
 
@@ -332,74 +283,6 @@ def _pipeline(
 def _progress(number: int, total: int, path: str) -> None:
     if number % 10 == 0:
         click.echo(f"\r\033[K{number}/{total} {path[-60:]}", nl=False, err=True)
-
-
-def _emit(result: Result, command: str, paths: tuple[Path, ...], options: dict[str, Any]) -> None:
-    """Write the reports: format and output in pairs, a format without an output goes to stdout."""
-    formats = list(options["formats"]) or [result.settings.format]
-    outputs: list[Path | None] = list(options["outputs"])
-    if len(outputs) > len(formats):
-        raise click.UsageError("more --output than --format: they go in pairs")
-    outputs += [None] * (len(formats) - len(outputs))
-    for name, output in zip(formats, outputs):
-        text = _render(result, name, command, paths, options, output is None)
-        if output is None:
-            _print(text)
-        else:
-            try:
-                output.write_text(text, encoding="utf-8")
-            except OSError as error:
-                raise click.UsageError(f"{output}: can't be written: {error.strerror}") from None
-    if not options["quiet"]:
-        _messages(result)
-
-
-def _messages(result: Result) -> None:
-    for message in result.errors:
-        click.echo(f"neuron-migrate: {message}", err=True)
-
-
-def _render(
-    result: Result, name: str, command: str, paths: tuple[Path, ...], options: dict[str, Any], terminal: bool
-) -> str:
-    if name == "text":
-        from migrate.report.text import View, render
-
-        color = terminal and sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        view = View(
-            command=command,
-            everything=options["everything"],
-            kept="kept" in options["show"],
-            statistics=options["statistics"],
-            color=color,
-            paths=tuple(map(str, paths)),
-        )
-        return render(result, view)
-    from importlib import import_module
-
-    rendered: str = import_module(f"migrate.report.{name}").render(result)
-    return rendered
-
-
-def _print(text: str) -> None:
-    """Print, whatever the terminal can show: a character that it lacks is escaped, never fatal."""
-    encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
-    sys.stdout.buffer.flush()
-
-
-def _patch(result: Result) -> bytes:
-    from migrate.diff import unified
-
-    parts = []
-    for path, (old, new) in sorted(result.changes.items()):
-        try:
-            mode = os.stat(result.root / path).st_mode
-        except OSError:
-            mode = None
-        parts.append(unified(path, old, new, mode))
-    return b"".join(parts)
 
 
 def _numerics(result: Result) -> list[dict[str, str]]:

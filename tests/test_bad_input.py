@@ -201,7 +201,7 @@ def test_every_report_tells_a_fault_that_leaves_a_file_out(
 
     monkeypatch.setattr(DeviceString, "check", faulty)
     (tmp_path / "a.py").write_bytes(GOOD)
-    done = CliRunner().invoke(cli, [command, "--format", form, str(tmp_path)])
+    done = CliRunner().invoke(cli, [command, "--no-cache", "--format", form, str(tmp_path)])
     assert done.exit_code == 3, done.output
     assert "internal error: KeyError" in done.stdout
     assert "in a file that can't be parsed" not in done.stdout
