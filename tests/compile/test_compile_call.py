@@ -111,6 +111,32 @@ def test_changes(before: str, after: str) -> None:
         pytest.param("class torch2: compile = staticmethod(print)\ntorch2.compile(f)", id="own class"),
         pytest.param("model.compile(optimizer='adam')", id="Keras"),
         pytest.param("model.compile(source)", id="positional argument"),
+        pytest.param("import jax\njax.jit(f).lower(x).compile()", id="method chain of another package"),
+        pytest.param("import jax\nlow = jax.jit(f).lower(x)\nlow.compile()", id="object of another package"),
+        pytest.param("query.compile(dialect=d)", id="keyword that torch does not have"),
+        pytest.param("graph.compile(backend='tvm', target='llvm')", id="a backend beside such a keyword"),
+        pytest.param("k = torch.compile\ntorch.compile = g\ntorch.compile = k", id="put back after a test"),
+        pytest.param("k = torch.compile\npatch.setattr(torch, 'compile', k)", id="put back by a call"),
+        pytest.param("if getattr(torch, 'compile', None) is None: ...", id="asked whether it is there"),
+        pytest.param("from functools import wraps\n@wraps(torch.compile)\ndef g(): ...", id="model of a wrapper"),
+        pytest.param("if g in (torch.compile, print): ...", id="one of several in a test"),
+        pytest.param("if a and getattr(torch, 'compile', None): ...", id="part of a test"),
+        pytest.param("if x.device.type == 'cpu':\n    torch.compile(f)", id="branch of the CPU"),
+        pytest.param("if not (device == 'neuron'):\n    torch.compile(f)", id="branch of what is not neuron"),
+        pytest.param(
+            "f if device.type in ('mps', 'xpu') else f\nmps = device.type == 'mps' and torch.compile(f)", id="and"
+        ),
+        pytest.param("g = torch.compile(f) if str(device) == 'cpu' else f", id="arm of the CPU"),
+        pytest.param("def g():\n    if device != 'cpu': return\n    torch.compile(f)", id="left on other devices"),
+        pytest.param("for f in fs:\n    if device == 'neuron': continue\n    torch.compile(f)", id="left on neuron"),
+        pytest.param("if torch.neuron.is_available(): ...\nelse: torch.compile(f)", id="without neuron"),
+        pytest.param(
+            "b = 'inductor'\nif d.type == 'neuron':\n    b = 'neuron'\ntorch.compile(f, backend=b)",
+            id="chosen by device",
+        ),
+        pytest.param(
+            "torch.compile(f, backend='neuron' if d.type == 'neuron' else 'inductor')", id="chosen by device in place"
+        ),
     ],
 )
 def test_left_alone(code: str) -> None:
@@ -173,6 +199,44 @@ def test_name_from_two_places_is_never_safe() -> None:
 def test_star_import_is_never_safe() -> None:
     outcome = migrate("from torch import *\n\nf = compile(g)\n")
     assert [f["safety"] for f in outcome.findings if f["rule"] == "TN301"] in ([], ["review"])
+
+
+@pytest.mark.parametrize(
+    "code, wanted",
+    [
+        pytest.param("if device.type != 'cpu':\n    torch.compile(f)", "safe", id="every device but the CPU"),
+        pytest.param("if device.type == 'cpu': ...\nelse:\n    torch.compile(f)", "safe", id="the other branch"),
+        pytest.param("if mode == 'cpu':\n    torch.compile(f)", "safe", id="no test of a device"),
+        pytest.param("if offload_device == 'cpu':\n    torch.compile(f)", "safe", id="a device for something else"),
+        pytest.param("if device in ('cpu', 'cuda'):\n    torch.compile(f)", "safe", id="more than the CPU"),
+        pytest.param(
+            "if device == 'cpu':\n    def g(): return torch.compile(f)", "safe", id="function that is called later"
+        ),
+        pytest.param("if device == 'neuron':\n    torch.compile(f)", "safe", id="the branch of neuron"),
+        pytest.param("g = getattr(torch, 'compile', None) or h", "manual", id="looked up by name"),
+        pytest.param("class C:\n    g = staticmethod(torch.compile)", "review", id="static method"),
+        pytest.param("class C:\n    g = torch.compile", "manual", id="method, which is bound where a partial is not"),
+        pytest.param("def g():\n    if device == 'cpu': return\n    torch.compile(f)", "safe", id="the CPU has left"),
+        pytest.param("def g():\n    if device != 'cpu': log()\n    torch.compile(f)", "safe", id="no device has left"),
+        pytest.param("getattr(net, name).compile()", "manual", id="attribute by name may be a module"),
+    ],
+)
+def test_sites_after_all(code: str, wanted: str) -> None:
+    assert migrate(TORCH + code + "\n").one("TN301")["safety"] == wanted
+
+
+@pytest.mark.parametrize(
+    "values, after",
+    [
+        pytest.param(("inductor", "eager"), ("neuron", "eager"), id="one is for debugging"),
+        pytest.param(("inductor", "aot_eager"), ("neuron", "neuron"), id="both change"),
+        pytest.param(("eager", "eager"), ("eager", "eager"), id="none changes"),
+        pytest.param(("inductor", "mine"), ("inductor", "mine"), id="one is not known"),
+    ],
+)
+def test_variable_that_is_set_in_branches(values: tuple[str, str], after: tuple[str, str]) -> None:
+    code = "def g(f, a):\n    b = '{}'\n    if a:\n        b = '{}'\n    return torch.compile(f, backend=b"
+    assert migrate(TORCH + code.format(*values) + ")\n").text.startswith(TORCH + code.format(*after))
 
 
 def test_everything_of_one_call_is_one_fix() -> None:

@@ -10,6 +10,7 @@ from harness import migrate
 from transforms.engine.model import Rule
 from transforms.registry import rules
 
+CONFIG = "import torch._dynamo.config as c\n"
 CODES = [r for r in rules() if r.code.startswith("TN30") or r.code.startswith("TN31")]
 
 
@@ -43,6 +44,62 @@ def findings(code: str, rule: str) -> list[dict[str, Any]]:
             "import torch\nmarks = [torch._dynamo.mark_dynamic(x, 0)]\n", "TN308", ["manual"], id="mark in a list"
         ),
         pytest.param("import torch\ntorch._dynamo.reset()\n", "TN308", [], id="reset"),
+        pytest.param(
+            CONFIG + "with c.patch({'dynamic_shapes': True}): ...\n", "TN308", ["review"], id="dict of settings"
+        ),
+        pytest.param(CONFIG + "with c.patch('suppress_errors', True): ...\n", "TN308", ["manual"], id="name and value"),
+        pytest.param(CONFIG + "with c.patch('cache_size_limit', 9): ...\n", "TN308", [], id="name of a limit"),
+        pytest.param(CONFIG + "setattr(c, 'suppress_errors', True)\n", "TN308", ["manual"], id="set by name"),
+        pytest.param(CONFIG + "c.suppress_errors = d.device == 'cpu'\n", "TN308", [], id="on for the CPU alone"),
+        pytest.param(CONFIG + "c.suppress_errors = d.device != 'cpu'\n", "TN308", ["manual"], id="not on for the CPU"),
+        pytest.param(CONFIG + "setattr(d, 'suppress_errors', True)\n", "TN308", [], id="set by name elsewhere"),
+        pytest.param(
+            CONFIG + "old = c.dynamic_shapes\nc.dynamic_shapes = False\nc.dynamic_shapes = old\n",
+            "TN308",
+            [],
+            id="put back",
+        ),
+        pytest.param(
+            CONFIG + "if device.type == 'cpu':\n    c.dynamic_shapes = True\n", "TN308", [], id="branch of the CPU"
+        ),
+        pytest.param(
+            "import torch\nif device.type == 'cpu':\n    torch._inductor.config.a = 1\n",
+            "TN307",
+            [],
+            id="CPU's Inductor",
+        ),
+        pytest.param(
+            "import torch\nif device.type == 'cpu':\n    m = torch.jit.script(m)\n", "TN310", [], id="script on the CPU"
+        ),
+        pytest.param("import torch\ntorch.optim.Adam(p, fused=d.device == 'mps')\n", "TN311", [], id="on elsewhere"),
+        pytest.param("import torch\ntorch.optim.Adam(p, fused='cpu' == d.device)\n", "TN311", [], id="turned around"),
+        pytest.param(
+            "import torch\ntorch.optim.Adam(p, fused=d.device in ('cpu', 'cuda'))\n",
+            "TN311",
+            ["manual"],
+            id="or neuron",
+        ),
+        pytest.param(
+            "import torch\ntorch.optim.Adam(p, fused=d.device != 'cpu')\n", "TN311", ["manual"], id="not on the CPU"
+        ),
+        pytest.param(
+            "import transformers as t\nt.TrainingArguments('o', torch_compile_backend=None)\n",
+            "TN312",
+            [],
+            id="None turns nothing on",
+        ),
+        pytest.param(
+            "import accelerate as a\na.Accelerator(dynamo_backend=a.utils.DynamoBackend.NO)\n",
+            "TN312",
+            [],
+            id="member NO",
+        ),
+        pytest.param(
+            "import accelerate as a\na.Accelerator(dynamo_backend=a.utils.DynamoBackend.INDUCTOR)\n",
+            "TN312",
+            ["review"],
+            id="member INDUCTOR",
+        ),
         pytest.param("class c: cudagraph_mark_step_begin = 1\n", "TN309", [], id="own name"),
         pytest.param(
             "import torch\nf = torch.compiler.cudagraph_mark_step_begin\n", "TN309", ["manual"], id="as a value"

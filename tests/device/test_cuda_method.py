@@ -172,8 +172,37 @@ SETTING = {
     "an option by its name": 'import argparse\np = argparse.ArgumentParser()\np.add_argument("--cuda", action="store_true")\nspace = p.parse_args()\nuse = space.cuda',
     "an own attribute": "class A:\n    def __init__(self, cuda):\n        self.cuda = cuda\n\n    def f(self):\n        return self.cuda",
     "a test": "if model.cuda:\n    print(1)",
+    "an option that may be missing": 'use = getattr(args, "cuda", False)',
+    "an option of self that may be missing": 'use = getattr(self.opt, "cuda", None)',
     "a store": "model.cuda = 1",
 }
+
+
+OTHERS = {
+    "a tensor of paddle": "import paddle\nx = paddle.ones([3])\ny = x.cuda()",
+    "a chain of calls of paddle": "import paddle\ny = paddle.ones([3]).reshape([1, 3])[0].cuda()",
+    "a tensor of oneflow": "import oneflow as flow\ny = flow.randn(3).cuda()",
+    "the base of an own class": (
+        "class A:\n    def cuda(self):\n        return self\n\n    def to(self, d):\n        return self\n\n\n"
+        "class B(A):\n    def cuda(self):\n        return super().cuda()"
+    ),
+}
+
+
+@pytest.mark.parametrize("code", OTHERS.values(), ids=OTHERS)
+def test_objects_of_other_libraries_and_own_bases_are_kept(code: str) -> None:
+    outcome = migrate(HEAD + code + "\n")
+    assert outcome.text == HEAD + code + "\n"
+    assert (outcome.one("TN102")["status"], outcome.rules()) == ("kept", [])
+
+
+def test_the_base_of_a_module_is_torchs() -> None:
+    code = "class A(nn.Module):\n    def cuda(self, device=None):\n        return super().cuda(device)\n"
+    assert 'super().to("neuron")' in migrate(HEAD + code).text
+
+
+def test_a_chain_that_starts_at_another_package_is_for_review() -> None:
+    assert migrate(HEAD + "import timm\nx = timm.create_model('a').eval().cuda()\n").one("TN102")["safety"] == "review"
 
 
 @pytest.mark.parametrize("code", METHOD_KEPT.values(), ids=METHOD_KEPT)

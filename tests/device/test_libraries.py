@@ -55,6 +55,43 @@ def test_a_name_in_a_variable_and_its_probe_stay() -> None:
     assert outcome.rules() == ["TN123", "TN103"]
 
 
+def test_a_value_that_torch_gets_as_well_stays_too() -> None:
+    text = (
+        "import faster_whisper\nimport torch\n\n\ndef f(m):\n"
+        '    device = "cuda" if torch.cuda.is_available() else "cpu"\n'
+        '    return faster_whisper.WhisperModel("base", device=device), m.to(device)\n'
+    )
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.rules() == ["TN123", "TN103"]
+
+
+def test_a_device_that_is_also_a_device_map_is_for_review() -> None:
+    text = (
+        "import torch\nfrom transformers import AutoModel\n\n\ndef f(x):\n"
+        '    device = torch.device("cuda")\n'
+        '    return AutoModel.from_pretrained("m", device_map=device), x.to(device)\n'
+    )
+    found = migrate(text).one("TN101")
+    assert found["safety"] == "review"
+    assert any("device_map=" in e["text"] for e in found["evidence"])
+
+
+@pytest.mark.parametrize("package", ["ctranslate2", "faster_whisper", "open3d", "oneflow", "keras"])
+def test_packages_with_devices_of_their_own(package: str) -> None:
+    text = f'import {package} as lib\n\n\ndef f(x):\n    return lib.make(x, device="cuda")\n'
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.one("TN123")["safety"] == "manual"
+
+
+@pytest.mark.parametrize("line", ['x.to("cuda")', "x.cuda()"])
+@pytest.mark.parametrize("imports, level", [("import oneflow", "review"), ("import jax, torch", "safe"), ("", "safe")])
+def test_moves_in_a_file_of_another_library_are_for_review(line: str, imports: str, level: str) -> None:
+    found = [f for f in migrate(f"{imports}\n\n\ndef f(x):\n    return {line}\n").findings if f["safety"]]
+    assert [f["safety"] for f in found] == [level]
+
+
 BRANCHES = [
     pytest.param(
         "import torch\n\n\ndef sync(d):\n    if d.type == 'cuda':\n        torch.cuda.synchronize()\n"

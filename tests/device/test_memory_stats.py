@@ -19,7 +19,8 @@ def inside(*lines: str) -> str:
 def test_every_row(row) -> None:
     outcome = migrate(inside(f"return {row.name}()"))
     assert outcome.text == inside(f"return {row.new}()")
-    assert outcome.one("TN113")["safety"] == ("safe" if row.confidence == "hi" else "review")
+    handed_on = row.new == "torch.neuron.memory_stats"  # a dict whose keys are others
+    assert outcome.one("TN113")["safety"] == ("safe" if row.confidence == "hi" and not handed_on else "review")
 
 
 @pytest.mark.parametrize("row", MEMORY_MISSING, ids=lambda r: r.name)

@@ -67,6 +67,19 @@ def test_a_missing_map_location_is_an_offer() -> None:
     assert migrate(text, level="offer").text == text.replace('"m")', '"m", map_location="cpu")')
 
 
+@pytest.mark.parametrize(
+    ("call", "after"),
+    [
+        pytest.param('torch.load("m", map_location=None)', 'torch.load("m", map_location="cpu")', id="by-keyword"),
+        pytest.param('torch.load("m", None)', 'torch.load("m", "cpu")', id="by-position"),
+    ],
+)
+def test_none_says_no_place(call: str, after: str) -> None:
+    text = HEAD + f"def f():\n    return {call}\n"
+    assert migrate(text).one("TN110")["safety"] == "offer"
+    assert migrate(text, level="offer").text == text.replace(call, after)
+
+
 TABLES = {
     "one entry is its device, for files saved on neuron too": (
         'x = torch.load(p, map_location={"cuda:0": f"cuda:{r}"})',

@@ -61,6 +61,10 @@ def test_fork(before: str, after: str) -> None:
     [
         pytest.param("with torch.random.fork_rng(devices=[]): x()", id="cpu-alone"),
         pytest.param("with torch.random.fork_rng(): x()", id="an-offer-is-not-applied"),
+        pytest.param("with torch.random.fork_rng(devices=None): x()", id="none-is-an-offer-too"),
+        pytest.param("with torch.random.fork_rng(devices=[0], enabled=False): x()", id="switched-off"),
+        pytest.param("with torch.random.fork_rng([0], False): x()", id="switched-off-by-position"),
+        pytest.param('with torch.random.fork_rng(devices=["cuda:0"]): x()', id="devices-as-texts"),
         pytest.param('with torch.random.fork_rng([0], device_type="neuron"): x()', id="already-migrated"),
         pytest.param("with torch.random.fork_rng(**x): x()", id="unpacked"),
         pytest.param("torch.manual_seed(0)", id="seeds-every-device"),
@@ -73,6 +77,24 @@ def test_fork(before: str, after: str) -> None:
 )
 def test_left_alone(line: str) -> None:
     assert migrate(inside(line)).text == inside(line)
+
+
+@pytest.mark.parametrize(
+    "call, level",
+    [
+        pytest.param("fork_rng()", "offer", id="every-device"),
+        pytest.param("fork_rng(None)", "offer", id="none"),
+        pytest.param("fork_rng([0])", "review", id="devices"),
+        pytest.param("fork_rng([x, 'cuda:1'])", "manual", id="a-text"),
+    ],
+)
+def test_level_of_a_fork(call: str, level: str) -> None:
+    assert migrate(inside(f"with torch.random.{call}: x()")).one("TN111")["safety"] == level
+
+
+@pytest.mark.parametrize("call", ["fork_rng(enabled=False)", "fork_rng([])", "fork_rng([0], device_type='xpu')"])
+def test_no_finding_where_no_generator_of_cuda_is_forked(call: str) -> None:
+    assert migrate(inside(f"with torch.random.{call}: x()")).findings == []
 
 
 def test_imported_seed() -> None:

@@ -92,6 +92,52 @@ def test_pointers_are_errors_where_the_stream_is_known() -> None:
     assert [f["severity"] for f in outcome.findings if f["safety"] == "manual"] == ["error", "warning"]
 
 
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        pytest.param('"torch.cuda.Stream | None"', '"torch.Stream | None"', id="a-union"),
+        pytest.param('"Optional[torch.cuda.streams.Event]"', '"Optional[torch.Event]"', id="optional"),
+        pytest.param(
+            '"dict[torch.cuda.Event, torch.cuda.Stream]"', '"dict[torch.Event, torch.Stream]"', id="two-of-them"
+        ),
+    ],
+)
+def test_types_written_as_text(before: str, after: str) -> None:
+    source = HEAD + f"def f(x: {before}):\n    return x\n"
+    assert migrate(source).text == source.replace(before, after)
+    cast = f"import typing\nimport torch\n\n\ndef f(x):\n    return typing.cast({before}, x)\n"
+    assert migrate(cast).text == cast.replace(before, after)
+
+
+def test_a_text_that_is_no_type_stays() -> None:
+    source = HEAD + 'def f(x):\n    return x.make("torch.cuda.Stream", kind="torch.cuda.Event")\n'
+    assert migrate(source).text == source
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("return s.cuda_stream if hasattr(s, 'cuda_stream') else 0", id="conditional"),
+        pytest.param("return hasattr(s, 'cuda_stream') and s.cuda_stream", id="and"),
+        pytest.param("if hasattr(s, 'cuda_stream'): x(s.cuda_stream)", id="if"),
+    ],
+)
+def test_a_pointer_that_is_asked_for_first_is_kept(line: str) -> None:
+    assert migrate(inside(line)).one("TN112")["reason"] == "asked for before it is read"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("return s.cuda_stream if hasattr(x, 'cuda_stream') else 0", id="of-another"),
+        pytest.param("return 0 if hasattr(s, 'cuda_stream') else s.cuda_stream", id="where-it-is-missing"),
+        pytest.param("return s.cuda_stream if hasattr(s, 'wait') else 0", id="another-name"),
+    ],
+)
+def test_a_pointer_that_is_not_asked_for_is_reported(line: str) -> None:
+    assert migrate(inside(line)).one("TN112")["severity"] == "warning"
+
+
 EVENTS = ("a = torch.cuda.Event(enable_timing=True)", "b = torch.cuda.Event(enable_timing=True)")
 KEPT = tuple(e.replace("cuda", "neuron") for e in EVENTS)
 

@@ -110,6 +110,10 @@ UNCHANGED = {
     "a sparse type": "def f(i, v):\n    return torch.cuda.sparse.FloatTensor(i, v)",
     "a text with no use": 'NAME = "torch.cuda.FloatTensor"',
     "a log text": 'print("torch.cuda.FloatTensor")',
+    "a text for another object": 'def f(x, run):\n    run.use("torch.cuda.FloatTensor")\n    return x.type()',
+    "a key that no type looks up": 'def f(x, sizes):\n    return sizes["torch.cuda.FloatTensor"], x.type()',
+    "a key of get that no type looks up": 'def f(x, sizes):\n    return sizes.get("torch.cuda.FloatTensor"), x.type()',
+    "a table that nothing looks into": 'SIZES = {"torch.cuda.FloatTensor": 4}\n\n\ndef f(x):\n    return x.type()',
     "CPU types": "def f(x):\n    return x.type(torch.FloatTensor), torch.LongTensor([1])",
     "a CPU text": 'def f(x):\n    return x.type() == "torch.FloatTensor"',
     "the CPU default": 'def f():\n    torch.set_default_tensor_type("torch.FloatTensor")',
@@ -130,6 +134,54 @@ def test_changed(before: str, after: str) -> None:
 def test_unchanged(code: str) -> None:
     text = HEAD + code + "\n"
     assert migrate(text).text == text
+
+
+ANNOTATIONS = {
+    "within another type": ('def f(x: "list[torch.cuda.FloatTensor]"): ...', 'def f(x: "list[torch.Tensor]"): ...'),
+    "two of them": (
+        'x: "tuple[torch.cuda.HalfTensor, torch.cuda.LongTensor]" = g()',
+        'x: "tuple[torch.Tensor, torch.Tensor]" = g()',
+    ),
+    "a cast": (
+        'from typing import cast\nx = cast("torch.cuda.FloatTensor", g())',
+        'from typing import cast\nx = cast("torch.Tensor", g())',
+    ),
+    "beside an imported name": (
+        'from torch.cuda import FloatTensor\n\n\ndef f(x: "torch.cuda.FloatTensor"):\n    return FloatTensor([1.0])',
+        'def f(x: "torch.Tensor"):\n    return torch.tensor([1.0], dtype=torch.float32, device="neuron")',
+    ),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), ANNOTATIONS.values(), ids=ANNOTATIONS)
+def test_types_written_as_text(before: str, after: str) -> None:
+    assert migrate("import torch\n" + before + "\n").text.replace("\n\n\n", "\n") == (
+        ("import torch\n" + after + "\n").replace("\n\n\n", "\n")
+    )
+
+
+KEYS = {
+    "a subscript": ('def f(report):\n    return report["torch.cuda.FloatTensor"]', None, None),
+    "get": ('def f(report):\n    return report.get("torch.cuda.FloatTensor")', None, None),
+    "a table for others": ('SIZES = {"torch.cuda.FloatTensor": 4}', "manual", "warning"),
+    "a table that is looked up": (
+        'SIZES = {"torch.cuda.FloatTensor": 4}\n\n\ndef f(x):\n    return SIZES[x.type()]', "review", None
+    ),
+    "a table that a variable looks up": (
+        'SIZES = {"torch.cuda.FloatTensor": 4}\n\n\ndef f(x):\n    kind = x.type()\n    return SIZES.get(kind)', "review", None
+    ),
+    "a text for another object": ('def f(run):\n    run.use("torch.cuda.FloatTensor")', "manual", "error"),
+    "beside the type": ('def f(x, case):\n    case.same(x.type(), "torch.cuda.FloatTensor")', "review", None),
+    "for a function of this file": (
+        'def same(x, kind):\n    return x.type() == kind\n\n\ndef f(x):\n    return same(x, "torch.cuda.FloatTensor")', "review", None
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "level", "severity"), KEYS.values(), ids=KEYS)
+def test_names_of_types_as_keys_and_arguments(code: str, level: str | None, severity: str | None) -> None:
+    found = migrate(HEAD + code + "\n").one("TN108")
+    assert (found["safety"], found["severity"]) == (level, severity)
 
 
 def test_an_import_of_a_type_goes_with_its_last_use() -> None:

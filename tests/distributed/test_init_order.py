@@ -16,6 +16,12 @@ def lines(body: str) -> str:
 SET, START = "torch.neuron.set_device(rank)", 'dist.init_process_group("neuron")'
 
 MOVED = [
+    pytest.param(
+        f"try:\n    {SET}\n    raise ValueError\nexcept ValueError: pass\n{START}",
+        f"{START}\ntry:\n    {SET}\n    raise ValueError\nexcept ValueError: pass",
+        "review",
+        id="a raise that is caught ends nothing",
+    ),
     pytest.param(f"{SET}\n{START}", f"{START}\n{SET}", "safe", id="adjacent, code for neuron already"),
     pytest.param(f"{SET}\nx = rank + 1\n{START}", f"x = rank + 1\n{START}\n{SET}", "safe", id="arithmetic between"),
     pytest.param(
@@ -76,6 +82,11 @@ REPORTED = [
     ),
     pytest.param(f"{SET}\nif world == 1:\n    return\n{START}", id="the block may be left between"),
     pytest.param(f"{SET}; {START}", id="one line"),
+    pytest.param(f"if alone:\n    {SET}\n    if done: return\n{START}", id="a branch that may return"),
+    pytest.param(
+        f"for m in model:\n    if m:\n        {SET}\n        continue\n    {START}\n    m()",
+        id="an earlier turn of a loop",
+    ),
     pytest.param(f"{SET}\nif world > 1:\n    {START}\n    train(model)", id="the program runs before the new place"),
     pytest.param(
         f"{SET}\ndist.init_process_group('neuron', rank=torch.neuron.current_device())", id="the start needs the device"
@@ -104,6 +115,14 @@ SILENT = [
     pytest.param(f"model.set_device(rank)\n{START}", id="set_device of another object"),
     pytest.param(f"{SET}\nmodel.init_process_group('x')", id="init_process_group of another object"),
     pytest.param(f"{START}\ntorch.accelerator.set_device_index(rank)", id="portable code in the right order"),
+    pytest.param(f"{SET}\ndist.init_process_group('gloo')", id="a group of the host"),
+    pytest.param(f"b = 'gloo'\n{SET}\ndist.init_process_group(b)", id="a group of the host by a variable"),
+    pytest.param(f"if alone:\n    {SET}\n    return model\n{START}", id="a branch that returns"),
+    pytest.param(f"if alone:\n    with lock:\n        {SET}\n    raise SystemExit\n{START}", id="a branch that raises"),
+    pytest.param(f"import sys\nif alone:\n    {SET}\n    sys.exit(0)\n{START}", id="a branch that ends the process"),
+    pytest.param(
+        f"with lock:\n    if alone:\n        {SET}\n        return\n{START}", id="a branch that returns further in"
+    ),
 ]
 
 

@@ -76,6 +76,7 @@ UNCHANGED = [
     pytest.param("def is_nccl_available():\n    return 1\n\n\nuse = is_nccl_available()", id="own function"),
     pytest.param('def f(dist):\n    dist.init_process_group("nccl")', id="dist is a parameter here"),
     pytest.param('table = {"nccl": 1}', id="key of a dict"),
+    pytest.param("try: ...\nexcept OSError as e:\n    if 'nccl' in str(e): ...", id="looked for in an error"),
     pytest.param(
         'def f(backend):\n    if backend == "nccl":\n        return NCCLCopy()\n    return None',
         id="chooses an implementation of the program for NCCL",

@@ -30,6 +30,20 @@ def test_ddp(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("bases", "dropped"),
+    [
+        pytest.param("DDP", True, id="torch's wrapper"),
+        pytest.param("Base", False, id="another class"),
+        pytest.param("Mixin, DDP", False, id="the first base may take the argument"),
+    ],
+)
+def test_ddp_by_super(bases: str, dropped: bool) -> None:
+    before = f"class W({bases}):\n    def __init__(self, m, r):\n        super().__init__(m, device_ids=[r])\n"
+    after = before.replace(", device_ids=[r]", "") if dropped else before
+    assert migrate(DDP + before).text == DDP + after
+
+
+@pytest.mark.parametrize(
     "body",
     [
         pytest.param("x = DDP(m)", id="no ids"),

@@ -292,6 +292,7 @@ TESTS = {
         'def f(x):\n    return "cuda" != x.device.type',
         'def f(x):\n    return "neuron" != x.device.type',
     ),
+    "minus": ("def f(x):\n    return -x.is_cuda", 'def f(x):\n    return -(x.device.type == "neuron")'),
     "in": ('def f(x):\n    return "cuda" in str(x.device)', 'def f(x):\n    return "neuron" in str(x.device)'),
     "not in": (
         'def f(x):\n    return "cuda" not in str(x.device)',

@@ -7,14 +7,17 @@ import libcst as cst
 from transforms.engine.changes import Change, Replace
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Safety
+from transforms.flow.conditions import asks_for_neuron
 from transforms.flow.places import option_destination
 from transforms.tables.compile import BACKENDS_KEPT, BACKENDS_REPLACED, COMPILE_NAMES, OPTIMIZE_NAMES
+
+_BY_DEVICE = "the backend is chosen by a test of the device, and is neuron where that is"
 
 
 class BackendValue:
     """What becomes of the backend of one call.
 
-    `kept`: a backend for debugging, which stays. `why`: why it can't be edited. Otherwise `changes` make it neuron
+    `kept`: why it stays. `why`: why it can't be edited. Otherwise `changes` make it neuron
     (none when it is so already), `safety` and `evidence` say how sure that is. Of a parameter, `given` are the literals
     that calls of this file pass, which change too, and `unknown` what else they pass, with what to say of it.
     """
@@ -56,7 +59,7 @@ class BackendValue:
         if name == "neuron":
             return
         if name in BACKENDS_KEPT:
-            self.kept = f'"{name}"'
+            self.kept = f'"{name}" is a backend for debugging'
         elif name in BACKENDS_REPLACED:
             self.changes.append(Replace(node, neuron(node, self.cx)))
         else:
@@ -73,9 +76,23 @@ class BackendValue:
         return [node] if known or (isinstance(node, cst.Name) and node.value == "None") else []
 
     def _conditional(self, node: cst.IfExp) -> None:
-        for arm in self._arms(node):
+        arms = self._arms(node)
+        if self._by_device(arms):
+            self.kept = _BY_DEVICE
+        else:
+            self._replace(arms)
+
+    def _replace(self, arms: list[cst.BaseExpression]) -> None:
+        for arm in arms:
             if self.cx.string(arm) not in BACKENDS_KEPT | {"neuron"}:
                 self.changes.append(Replace(arm, neuron(arm, self.cx)))
+
+    def _by_device(self, arms: list[cst.BaseExpression]) -> bool:
+        """Whether one of the literals is neuron, chosen by a test that asks for neuron."""
+        if all(self.cx.string(arm) != "neuron" for arm in arms):
+            return False
+        above = [a for arm in arms for a in self.cx.index.ancestors(arm)]
+        return any(isinstance(a, (cst.If, cst.IfExp)) and asks_for_neuron(a.test, self.cx) for a in above)
 
     # names ------------------------------------------------------------------------------------------------------
 
@@ -91,31 +108,35 @@ class BackendValue:
             else:
                 self._unknown()
             return
-        if len(found) != 1 or found[0].value is None or found[0].kind not in ("assign", "param"):
+        values = [b.value for b in found if b.value is not None]
+        parameter = len(found) == 1 and found[0].kind == "param"
+        if not values or len(values) < len(found) or not (parameter or all(b.kind == "assign" for b in found)):
             self._unknown()
             return
-        binding, value = found[0], found[0].value
-        arms = self._arms(value)
-        if isinstance(value, cst.Lambda):
+        if any(isinstance(value, cst.Lambda) for value in values):
             self._unknown("a function is the backend: what it makes of the graph does not run on Trainium", WARNING)
-        elif not arms:
+            return
+        each = [self._arms(value) for value in values]
+        arms = [arm for some in each for arm in some]
+        if not all(each):
             self._unknown()
-        elif not self._only_backend(name.value, binding.scope):
-            self._at_call(name, arms, parameter=binding.kind == "param")
+        elif self._by_device(arms):
+            self.kept = _BY_DEVICE
+        elif not self._only_backend(name.value, found[0].scope):
+            self._at_call(name, arms, parameter)
         else:
             texts = {self.cx.string(arm) for arm in arms}
-            if binding.kind == "param":
-                self._passed(name.value, binding.scope)
+            if parameter:
+                self._passed(name.value, found[0].scope)
             if texts <= BACKENDS_KEPT and not (self.changes or self.unknown):
-                self.kept = self.cx.code(value)
+                self.kept = f"{' or '.join(map(self.cx.code, arms))} is a backend for debugging"
                 return
-            self.old = f"{name.value} = {self.cx.code(value)}"
-            for arm in arms:
-                if self.cx.string(arm) not in BACKENDS_KEPT | {"neuron"}:
-                    self.changes.append(Replace(arm, neuron(arm, self.cx)))
-            if binding.kind == "param":
+            self._replace(arms)
+            gone = [c.node for c in self.changes if isinstance(c, Replace)] if len(values) > 1 else values
+            self.old = f"{name.value} = {' or '.join(map(self.cx.code, gone))}"
+            if parameter:
                 self.safety = Safety.REVIEW
-                self.evidence.append((binding.node, "a default value: callers may pass another backend"))
+                self.evidence.append((found[0].node, "a default value: callers may pass another backend"))
 
     def _passed(self, name: str, function: cst.CSTNode) -> bool:
         """Look at what the calls of this file pass for a parameter; False when there is no such call."""

@@ -7,6 +7,15 @@ from transforms.engine.model import Rule, Safety
 _SOURCE = (
     "TorchNeuron documentation 2.33, torch.compile reference and best practices; torch 2.13 signature of torch.compile"
 )
+_NEURON = ', backend="neuron", dynamic=False'
+_LEFT = "Calls that TN301 leaves alone as a whole: a backend for debugging, `disable=True`, a branch for another device"
+
+
+def _example(before: str, after: str = _NEURON) -> tuple[tuple[str, str]]:
+    """A call of torch.compile with these further arguments, and what it becomes."""
+    call = "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2){})\n"
+    return ((call.format(before), call.format(after)),)
+
 
 COMPILE_BACKEND = Rule(
     code="TN301",
@@ -14,19 +23,17 @@ COMPILE_BACKEND = Rule(
     summary='torch.compile receives `backend="neuron"`, and always `dynamic=False`',
     best=Safety.SAFE,
     argument=(
-        "Without a backend torch picks inductor, which has no code for the device. The backend named "
-        "neuron takes the same "
-        "graphs; static shapes are what it compiles."
+        "Without a backend torch picks inductor, which has no code for the device. The backend named neuron takes the "
+        "same graphs; static shapes are what it compiles."
     ),
     source=_SOURCE,
     why="The neuron backend compiles whole graphs for Trainium; inductor would generate Triton for a GPU.",
-    silent="Backends that are there for debugging (`eager`), and callables, which are reported.",
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2))\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
+    silent=(
+        "Backends that are there for debugging (`eager`), `disable=True`, a backend that a test of the device chooses "
+        "and that is neuron there, calls in a branch for another device by a test in place, and `compile()` of other "
+        "packages and classes. Backends that are callables are reported."
     ),
+    examples=_example(""),
 )
 COMPILE_MODE = Rule(
     code="TN302",
@@ -35,13 +42,9 @@ COMPILE_MODE = Rule(
     best=Safety.SAFE,
     argument="The neuron backend knows the default mode only: it warns about any other and goes on with the default.",
     source=_SOURCE,
+    silent=f"{_LEFT}; modes of other calls.",
     why="Modes choose between Inductor's and CUDA graphs' strategies; none of them exists on Trainium.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), mode="max-autotune")\n',
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
+    examples=_example(', mode="max-autotune"'),
 )
 COMPILE_OPTIONS = Rule(
     code="TN303",
@@ -53,13 +56,9 @@ COMPILE_OPTIONS = Rule(
         "guard_filter_fn, which stay."
     ),
     source=_SOURCE,
+    silent=f"{_LEFT}; keys that the backend reads; options of other calls.",
     why="Compiler flags for Trainium go into NEURON_CC_FLAGS.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), options={"triton.cudagraphs": True})\n',
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
+    examples=_example(', options={"triton.cudagraphs": True}'),
 )
 COMPILE_DYNAMIC = Rule(
     code="TN304",
@@ -68,16 +67,9 @@ COMPILE_DYNAMIC = Rule(
     best=Safety.REVIEW,
     argument="dynamic=True is rejected by the neuron backend; with False every new shape is one more compilation.",
     source=_SOURCE,
-    why=(
-        "The second distinct shape of an unset `dynamic` turns symbolic in Dynamo, and the backend "
-        "refuses symbolic shapes."
-    ),
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), dynamic=True)\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), dynamic=False, backend="neuron")\n',
-        ),
-    ),
+    silent=f"{_LEFT}; `dynamic=False`.",
+    why="The second distinct shape of an unset `dynamic` turns symbolic, and the backend refuses symbolic shapes.",
+    examples=_example(", dynamic=True", ', dynamic=False, backend="neuron"'),
 )
 COMPILE_FULLGRAPH = Rule(
     code="TN305",
@@ -86,14 +78,9 @@ COMPILE_FULLGRAPH = Rule(
     best=Safety.OFFER,
     argument="It turns a graph break into an error, so a program that ran may stop.",
     source=_SOURCE,
+    silent=f"{_LEFT}; calls that give `fullgraph` a value.",
     why="Each graph break is a separate compilation and a trip through eager code.",
-    examples=(
-        (
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), "
-            'backend="neuron", dynamic=False, fullgraph=True)\n',
-        ),
-    ),
+    examples=_example(_NEURON, f"{_NEURON}, fullgraph=True"),
 )
 COMPILE_SHAPES_SPEC = Rule(
     code="TN306",
@@ -102,11 +89,7 @@ COMPILE_SHAPES_SPEC = Rule(
     best=Safety.SAFE,
     argument="It describes dynamic sizes, and the backend takes static shapes only.",
     source=_SOURCE,
+    silent=f"{_LEFT}; the argument of other calls.",
     why="A description of dynamic sizes has no meaning for static graphs.",
-    examples=(
-        (
-            "import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), shapes_spec=None)\n",
-            'import torch\n\nnet = torch.compile(torch.nn.Linear(2, 2), backend="neuron", dynamic=False)\n',
-        ),
-    ),
+    examples=_example(", shapes_spec=None"),
 )

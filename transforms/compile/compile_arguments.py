@@ -20,6 +20,7 @@ from transforms.engine.changes import Change
 from transforms.engine.context import Context, PendingFix
 from transforms.engine.entries import Entries
 from transforms.engine.model import WARNING, Rule, Safety
+from transforms.flow.conditions import elsewhere
 from transforms.flow.effects import side_effects
 from transforms.tables.compile import OPTIONS_KEPT
 
@@ -55,6 +56,9 @@ class CompileArguments:
     def check(self) -> None:
         """Report every argument that has to change; all of them are one fix."""
         cx = self.cx
+        if (test := elsewhere(self.call, cx)) is not None:
+            cx.keep(self.site, f"runs on another device, by the test {cx.code(test)}", rule=COMPILE_BACKEND)
+            return
         if self.keywords.why:
             message = (
                 f'{self.keywords.why}: torch.compile needs backend="neuron" and dynamic=False, and no mode or options'
@@ -110,7 +114,7 @@ class CompileArguments:
             return True
         value = BackendValue(keyword.value, self.call, cx)
         if value.kept:
-            cx.keep(keyword.node, f"{value.kept} is a backend for debugging", rule=COMPILE_BACKEND)
+            cx.keep(keyword.node, value.kept, rule=COMPILE_BACKEND)
             return False
         if value.why:
             cx.report(

@@ -22,7 +22,6 @@ from transforms.tables.compile import (
     BACKENDS_KEPT,
     COMPILE_NAMES,
     DEFAULT_BACKEND,
-    FOREIGN_KEYWORDS,
     OPTIMIZE_NAMES,
     PARTIALS,
     TORCH_KEYWORDS,
@@ -30,6 +29,12 @@ from transforms.tables.compile import (
 
 _CALLED = frozenset({"compile", "optimize", "partial", "set_default_backend"})
 """Last part of the names of interest: a cheap look before the names are resolved."""
+
+_LOOKERS = ("builtins.", "inspect.", "unittest.", "typing.", "functools.wraps", "functools.update_wrapper")
+"""Functions that look at a function and do not call it."""
+
+_PASS_ON = frozenset({"builtins.map", "builtins.staticmethod"})
+"""Builtins through which the function is called."""
 
 _NEEDED = 'torch.compile needs backend="neuron", dynamic=False'
 
@@ -79,6 +84,8 @@ class CompileCall(Transform):
             self._optimize(node, cx, best)
         elif DEFAULT_BACKEND in origin.names:
             self._default_backend(node, cx, best)
+        elif origin.name == "builtins.getattr":
+            self._looked_up(node, cx)
         elif not origin.names and isinstance(node.func, cst.Attribute) and node.func.attr.value == "compile":
             self._method(node, node.func, cx)
 
@@ -88,7 +95,8 @@ class CompileCall(Transform):
         """`torch.compile` handed on: to map, into a variable that others import, as an arm of a conditional."""
         if not self._handed_on(node, cx):
             return
-        if cx.origin(node).ambiguous:
+        assigned = isinstance(cx.parent(node), cst.Assign)  # in a class it would be bound, and a partial is not
+        if cx.origin(node).ambiguous or (assigned and isinstance(cx.names.scope(node), cst.ClassDef)):
             cx.report(node, f"{_NEEDED} wherever this is called", Safety.MANUAL)
             return
         name, requests = cx.spell("functools.partial", node)
@@ -102,19 +110,25 @@ class CompileCall(Transform):
     def _handed_on(self, node: cst.CSTNode, cx: Context) -> bool:
         above = cx.parent(node)
         if isinstance(above, cst.Assign) and above.value is node:
-            return not self._followed(above, cx)
+            return not (self._followed(above, cx) or self._put_back(above, cx))
         if isinstance(above, cst.Arg) and above.value is node and isinstance(call := cx.parent(above), cst.Call):
             called = cx.origin(call.func)
             if called.names & PARTIALS:
                 return call.args[0] is not above
-            return not any(
-                n.startswith(("builtins.", "inspect.", "unittest.")) and n != "builtins.map" for n in called.names
-            )
+            if any(cx.string(arg.value) == "compile" for arg in call.args):
+                return False  # setattr(torch, "compile", kept)
+            return not any(n.startswith(_LOOKERS) and n not in _PASS_ON for n in called.names)
         if isinstance(above, cst.IfExp):
             return above.test is not node
         if isinstance(above, (cst.DictElement, cst.Element)):
-            return above.value is node
+            holder = cx.parent(above)
+            return above.value is node and not isinstance(cx.parent(holder) if holder else None, cst.ComparisonTarget)
         return isinstance(above, (cst.Return, cst.Lambda)) or (isinstance(above, cst.Param) and above.default is node)
+
+    def _put_back(self, statement: cst.Assign, cx: Context) -> bool:
+        """Whether a test that replaced `torch.compile` puts it back: `torch.compile = kept`."""
+        targets = [t.target for t in statement.targets]
+        return any(isinstance(t, cst.Attribute) and cx.origin(t).names & COMPILE_NAMES for t in targets)
 
     def _followed(self, statement: cst.Assign, cx: Context) -> bool:
         """Whether an alias is only called here, where its calls get the arguments themselves."""
@@ -127,6 +141,18 @@ class CompileCall(Transform):
         uses = cx.names.uses(target.value, scope)
         return bool(uses) and len(cx.names.bindings(target.value, scope)) == 1
 
+    def _looked_up(self, node: cst.Call, cx: Context) -> None:
+        """`getattr(torch, "compile", None)`: what is done with it stands elsewhere."""
+        if len(node.args) < 2 or cx.string(node.args[1].value) != "compile":
+            return
+        child: cst.CSTNode = node
+        above = cx.parent(node)
+        while isinstance(above, cst.BooleanOperation):
+            child, above = above, cx.parent(above)
+        tested = isinstance(above, (cst.Comparison, cst.UnaryOperation)) or getattr(above, "test", None) is child
+        if not tested and cx.origin(node.args[0].value).name == "torch":
+            cx.report(node, f"{_NEEDED} where this is called", Safety.MANUAL)
+
     # other spellings --------------------------------------------------------------------------------------------
 
     def _optimize(self, node: cst.Call, cx: Context, best: Safety) -> None:
@@ -138,7 +164,7 @@ class CompileCall(Transform):
         change = cx.arguments(node)
         value = BackendValue(arg.value, node, cx)
         if value.kept:
-            cx.keep(arg, f"{value.kept} is a backend for debugging")
+            cx.keep(arg, value.kept)
             return
         if value.why and not is_none(arg.value):
             cx.report(arg, value.why, Safety.MANUAL, severity=value.severity, evidence=value.evidence)
@@ -178,7 +204,7 @@ class CompileCall(Transform):
     def _method(self, node: cst.Call, func: cst.Attribute, cx: Context) -> None:
         """`model.compile(...)`: torch's where the receiver is a module."""
         given = {a.keyword.value for a in node.args if a.keyword is not None}
-        if given & FOREIGN_KEYWORDS or any(a.keyword is None and not a.star for a in node.args):
+        if given - TORCH_KEYWORDS or any(a.keyword is None and not a.star for a in node.args):
             return
         kind = cx.shared(Modules).kind(func.value)
         own = cx.own_method("compile")

@@ -18,6 +18,7 @@ CUDAGRAPH_CALL = Rule(
         "The call tells Inductor's CUDA graphs where a step begins; there are none on the device, so nothing reads it."
     ),
     source="TorchNeuron documentation 2.33, best practices: CUDA graph modes have no effect; torch 2.13 source",
+    silent="`hasattr` and `getattr` by name, options and texts that are called so, and marks of other objects.",
     why="A compiled graph on Trainium is one executable already; nothing is recorded and replayed around it.",
     examples=(
         (

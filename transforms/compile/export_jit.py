@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import elsewhere
 from transforms.tables.compile import JIT_RUNS, NO_TARGET
 
 EXPORT_JIT = Rule(
@@ -20,7 +21,10 @@ EXPORT_JIT = Rule(
         "torch.compile is the compiler of the device. TorchScript programs run op by op, AOTInductor "
         "packages do not run."
     ),
-    silent="`torch.jit.ignore`, `unused`, `export`, `is_scripting`, `Final`: marks without an effect of their own.",
+    silent=(
+        "`torch.jit.ignore`, `unused`, `export`, `is_scripting`, `Final`: marks without an effect of their own; tests "
+        "of types and annotations; `torch.onnx.export`; branches that run on another device by a test in place."
+    ),
 )
 
 
@@ -37,11 +41,6 @@ class ExportJit(Transform):
         for table, severity in ((NO_TARGET, ERROR), (JIT_RUNS, WARNING)):
             for name, why in table.items():
                 for use in cx.uses.of(name):
-                    if not _is_test(use.node, cx):
+                    if not cx.is_type(use.node) and elsewhere(use.node, cx) is None:
                         level = WARNING if use.ambiguous else severity
                         cx.report(use.node, f"{name}: {why}", Safety.MANUAL, severity=level)
-
-
-def _is_test(node: cst.CSTNode, cx: Context) -> bool:
-    """Whether a name is only looked at (`isinstance`, annotation), not called."""
-    return cx.is_type(node)

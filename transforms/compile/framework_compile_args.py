@@ -23,7 +23,7 @@ FRAMEWORK_COMPILE_ARGS = Rule(
     why="The Trainer compiles the model itself, so the backend stands in its arguments.",
     silent=(
         "Values that are neuron already; `torch_compile=True` alone, for which transformers chooses "
-        "neuron on the device."
+        "neuron on the device; None, where that leaves the choice to the library."
     ),
     examples=(
         (
@@ -51,27 +51,31 @@ class FrameworkCompileArgs(Transform):
         rows = [row for name in sorted(origin.names) for row in rows_for(name)]
         found = [(row, arg) for row in rows if (arg := cx.argument(node, row.argument)) is not None]
         change = cx.arguments(node)
-        wrong = [(row, arg) for row, arg in found if self._wrong(row, arg, cx)]
+        wrong = [(row, arg) for row, arg in found if self._wrong(row, arg.value, cx)]
         for row, arg in wrong:
             if row.new == DROP:
                 change.drop(arg)
-            elif _literal(arg.value, cx):
-                change.value(arg, row.new)
+            elif (text := _text(row, arg.value, cx)) is not None:
+                change.value(arg, text)
         fix = cx.fix("the library compiles for neuron", change)
         for row, arg in wrong:
-            if row.new == DROP or _literal(arg.value, cx):
+            text = _text(row, arg.value, cx)
+            if row.new == DROP or text is not None:
                 message = f"{row.argument} is dropped: the backend has no modes"
-                message = message if row.new == DROP else f"{row.argument} becomes {row.new}"
+                message = message if row.new == DROP else f"{row.argument} becomes {text}"
                 cx.report(arg, message, Safety.REVIEW, fix=fix, evidence=[(arg, row.source)])
             else:
                 cx.report(arg, f"{row.argument} has to be {row.new} on Trainium", Safety.MANUAL, severity=WARNING)
         if any(row.calls == ("CompileConfig",) for row in rows) and not unpacks(node):
             self._missing(node, rows, cx)
 
-    def _wrong(self, row: FrameworkArgument, arg: cst.Arg, cx: Context) -> bool:
-        if isinstance(arg.value, cst.Name) and arg.value.value == "None" and row.new == DROP:
+    def _wrong(self, row: FrameworkArgument, value: cst.BaseExpression, cx: Context) -> bool:
+        if isinstance(value, cst.IfExp):
+            return self._wrong(row, value.body, cx) or self._wrong(row, value.orelse, cx)
+        if row.new == DROP and isinstance(value, cst.Name) and value.value == "None":
             return False
-        return (cx.string(arg.value) or cx.code(arg.value)) not in row.keep
+        member = _member(value, cx)
+        return (cx.string(value) or (member.lower() if member else cx.code(value))) not in row.keep
 
     def _missing(self, node: cst.Call, rows: list[FrameworkArgument], cx: Context) -> None:
         """CompileConfig's defaults are Inductor and reduce-overhead, so what is left out is wrong, too."""
@@ -86,5 +90,15 @@ class FrameworkCompileArgs(Transform):
         cx.report(node.func, message, Safety.REVIEW, fix=fix, evidence=[(node.func, absent[0].source)])
 
 
-def _literal(node: cst.CSTNode, cx: Context) -> bool:
-    return cx.string(node) is not None or (isinstance(node, cst.Name) and node.value in ("True", "False", "None"))
+def _text(row: FrameworkArgument, value: cst.BaseExpression, cx: Context) -> str | None:
+    """What takes the place of a literal, or of a member of DynamoBackend; None of anything else."""
+    if isinstance(value, cst.Attribute) and _member(value, cx):
+        return f"{cx.code(value.value)}.NEURON"
+    literal = cx.string(value) is not None or (isinstance(value, cst.Name) and value.value in ("True", "False", "None"))
+    return row.new if literal else None
+
+
+def _member(value: cst.BaseExpression, cx: Context) -> str:
+    """The member of accelerate's DynamoBackend that an expression is."""
+    head, _, member = cx.origin(value).name.rpartition(".")
+    return member if head.startswith("accelerate.") and head.endswith(".DynamoBackend") else ""

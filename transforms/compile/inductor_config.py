@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import elsewhere
 from transforms.flow.uses import Use
 
 INDUCTOR_CONFIG = Rule(
@@ -22,7 +23,8 @@ INDUCTOR_CONFIG = Rule(
     source="TorchNeuron documentation 2.33, best practices: Inductor options configure nothing",
     why="They tune Triton kernels and CUDA graphs. Compiler flags for Trainium go into NEURON_CC_FLAGS.",
     silent=(
-        "Settings behind a `hasattr` guard stay, with the reason; so do those that the file reads (to restore them)."
+        "Settings behind a `hasattr` guard, or in a branch that runs on another device by a test in place, stay, with "
+        "the reason; so do those that the file reads (to restore them)."
     ),
     examples=(
         (
@@ -70,6 +72,9 @@ class InductorConfig(Transform):
     def _stored(self, use: Use, statement: cst.Assign, cx: Context) -> None:
         if guarded(statement, cx):
             cx.keep(use.node, "without effect on neuron, and behind a guard")
+            return
+        if (test := elsewhere(statement, cx)) is not None:
+            cx.keep(use.node, f"runs on another device, by the test {cx.code(test)}")
             return
         if not isinstance(statement.value, (cst.Name, cst.Attribute, cst.SimpleString, cst.Integer, cst.Float)):
             cx.report(use.node, f"{_MESSAGE}: take it out", Safety.MANUAL, severity=WARNING)

@@ -128,6 +128,8 @@ def only_for(name: cst.Name, cx: Context) -> tuple[str, Binding | None]:
     """The one assignment of a variable that is read here and nowhere else, or why there is none."""
     names = cx.names
     found = names.bindings(name.value, names.scope(name))
+    if found and all(b.kind == "param" for b in found):
+        return f"{name.value} comes from the caller", None
     if len(found) != 1 or found[0].kind != "assign" or found[0].value is None:
         return f"{name.value} is not set once, in this file", None
     scope = found[0].scope

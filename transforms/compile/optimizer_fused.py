@@ -9,6 +9,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import elsewhere, never_on_neuron
 from transforms.tables.compile import FUSED_OPTIMIZERS
 
 OPTIMIZER_FUSED = Rule(
@@ -22,7 +23,10 @@ OPTIMIZER_FUSED = Rule(
     ),
     source="torch 2.13 source of torch.optim; TorchNeuron documentation 2.33 names no fused optimizer",
     why="torch accepts fused=True for the device, and nothing says that the fused kernels exist there.",
-    silent="`foreach`, which torch runs op by op where no kernel exists; values that are False or None.",
+    silent=(
+        "`foreach`, which torch runs op by op where no kernel exists; values that are False or None, or true on "
+        "another device only; optimizers of other packages."
+    ),
     examples=(
         (
             "import torch\n\n\ndef make(net):\n"
@@ -47,19 +51,19 @@ class OptimizerFused(Transform):
     def check(self, node: cst.CSTNode, cx: Context) -> None:
         """Look at one call."""
         assert isinstance(node, cst.Call)
-        if not node.args or not _is_optimizer(node, cx):
+        if not node.args or not _is_optimizer(node, cx) or elsewhere(node, cx) is not None:
             return
         for arg in node.args:
             if arg.keyword is not None and arg.keyword.value in ("capturable", "fused"):
                 self._argument(node, arg, cx)
             elif arg.star == "**":
                 for keyword, value in _unpacked(arg.value, cx, 0):
-                    if not _is_off(value):
+                    if not _is_off(value, cx):
                         self._kept(keyword, value, cx)
 
     def _argument(self, call: cst.Call, arg: cst.Arg, cx: Context) -> None:
         assert arg.keyword is not None
-        if _is_off(arg.value):
+        if _is_off(arg.value, cx):
             return
         literal = isinstance(arg.value, cst.Name) and arg.value.value == "True"
         change = cx.arguments(call).drop(arg)
@@ -95,11 +99,11 @@ def _is_optimizer(call: cst.Call, cx: Context) -> bool:
     return False
 
 
-def _is_off(value: cst.CSTNode) -> bool:
-    return isinstance(value, cst.Name) and value.value in ("False", "None")
+def _is_off(value: cst.BaseExpression, cx: Context) -> bool:
+    return (isinstance(value, cst.Name) and value.value in ("False", "None")) or never_on_neuron(value, cx)
 
 
-def _unpacked(value: cst.CSTNode, cx: Context, hops: int) -> Iterator[tuple[cst.CSTNode, cst.CSTNode]]:
+def _unpacked(value: cst.CSTNode, cx: Context, hops: int) -> Iterator[tuple[cst.CSTNode, cst.BaseExpression]]:
     """`fused` in what a call unpacks: in the dict itself, or in one that its variable was given."""
     if isinstance(value, cst.Name) and hops < _MOST_HOPS:
         for binding in cx.names.bindings(value.value, cx.names.scope(value)):

@@ -16,7 +16,11 @@ DEVICE_STRING = Rule(
     ),
     source="TorchNeuron documentation 2.33: the device type is `neuron`, a bare name is the process's current device",
     why="TorchNeuron registers the device type `neuron`; on a host without CUDA the old name raises.",
-    silent="Texts for people (help, logs, errors), docstrings, comments, and names that only look like a device.",
+    silent=(
+        "Texts for people (help, logs, errors, titles), docstrings and comments; keys, columns, options, folders "
+        "and attributes that are called so; devices in saved files; code that follows `x.device` or "
+        "torch.accelerator."
+    ),
     examples=(
         ('import torch\nx = torch.ones(2, device="cuda")\n', 'import torch\nx = torch.ones(2, device="neuron")\n'),
         ('import torch\nd = torch.device("cuda:0")\n', 'import torch\nd = torch.device("neuron")\n'),
@@ -30,7 +34,11 @@ DEVICE_TEST = Rule(
     argument="The other side of the test is a `.device`, a `torch.device`, or a value that is used as a device.",
     source="TorchNeuron documentation 2.33: tensors there report the device type `neuron`",
     why="A test that still asks for cuda takes the CPU branch on Trainium without a word.",
-    silent="Comparisons whose other side is not known to be a device are reported, not changed.",
+    silent=(
+        "Devices compared with each other, with the CPU, with another accelerator or with neuron; an `is_cuda` "
+        "that the file defines itself. Comparisons whose other side is not known to be a device are reported, "
+        "not changed."
+    ),
     examples=(
         (
             'import torch\nok = torch.ones(1).device.type == "cuda"\n',
@@ -42,11 +50,12 @@ DEVICE_TEST = Rule(
 DEVICE_INDEX = Rule(
     code="TN105",
     name="device-index",
-    summary="A literal device index other than 0",
+    summary="A device index other than 0, or one that runs over several devices",
     best=Safety.REVIEW,
     argument="Under torchrun a process owns one index, its local rank; another one is right only in a single process.",
     source="TorchNeuron documentation 2.33, distributed: one device per process",
     why="`cuda:1` in one process of many raises on Trainium, where a rank owns only its own core.",
+    silent="The index 0, the rank of the process, indexes of the CPU and of neuron, and indexes in texts and keys.",
     examples=(
         ('import torch\nx = torch.ones(2, device="cuda:1")\n', 'import torch\nx = torch.ones(2, device="neuron:1")\n'),
     ),
@@ -59,6 +68,10 @@ MULTI_BACKEND = Rule(
     argument="It never edits: such code wants one more entry, not another name.",
     source="Practice of libraries that support several accelerators",
     why="Replacing cuda in a table of accelerators would take CUDA away from its other users.",
+    silent=(
+        "Choices that name neuron already: there the branch for CUDA stays as it is. Choices between CUDA and "
+        "the CPU alone, which change as a device; texts for people."
+    ),
 )
 THIRD_PARTY_ACCELERATOR_NAME = Rule(
     code="TN123",
@@ -68,5 +81,8 @@ THIRD_PARTY_ACCELERATOR_NAME = Rule(
     argument="It never edits: the library decides which names exist, and none of them stands for Trainium.",
     source="Documentation of Lightning, transformers, Composer, XGBoost, LightGBM, CatBoost, Ray, ONNX Runtime",
     why="`gpu` and `auto` look for CUDA there; on Trainium they fail, or run on the CPU without a word.",
-    silent="Calls of the same name that come from elsewhere: the library is known by its import.",
+    silent=(
+        "Calls of the same name that come from elsewhere: the library is known by its import. Values that ask "
+        "for the CPU, for nothing, or for an accelerator that the program registers."
+    ),
 )

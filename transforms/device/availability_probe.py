@@ -14,8 +14,13 @@ from transforms.engine.model import Rule, Safety
 from transforms.engine.names import Origin
 from transforms.engine.statements import simple_statements
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import neuron_beside
+from transforms.flow.guards import Guards
+from transforms.flow.library_parameters import accelerator_row
+from transforms.flow.patched import REPLACED, Patched
 
 PROBE = "torch.cuda.is_available"
+_AWARE = "the branch for CUDA, beside one for neuron"
 
 AVAILABILITY_PROBE = Rule(
     code="TN103",
@@ -28,6 +33,7 @@ AVAILABILITY_PROBE = Rule(
     ),
     source="TorchNeuron documentation 2.33; the form that accelerate and transformers use for the native device",
     why="A wheel without CUDA answers False, and the program runs on the CPU without a word.",
+    silent="`is_available` of torch.accelerator, of other backends, of process groups, and of the program's objects.",
     examples=(
         (
             "import torch\n\nuse = torch.cuda.is_available()\n",
@@ -54,6 +60,9 @@ class AvailabilityProbe(Transform):
         above = cx.parent(node)
         safety = Safety.REVIEW if origin.ambiguous else Safety.SAFE
         evidence = [(node, origin.why)] if origin.why else []
+        if (place := cx.shared(Patched).place(PROBE)) is not None:
+            safety = Safety.REVIEW
+            evidence.append((place, REPLACED))
         if isinstance(above, cst.Call) and above.func is node and not above.args:
             self._call(above, node, safety, evidence, cx)
         elif isinstance(above, (cst.AssignTarget, cst.Del)):
@@ -72,9 +81,18 @@ class AvailabilityProbe(Transform):
         foreign = next((a for a in arms if cx.devices.literal(a).kind == "foreign"), None)
         if foreign is not None:
             message = "the probe decides about a name that goes to a library with names of its own for accelerators"
-            cx.report(node, message, Safety.MANUAL, evidence=[(foreign, "goes to the library")])
+            row = accelerator_row(cx, foreign)
+            severity = row.severity if row is not None else None
+            cx.report(node, message, Safety.MANUAL, severity=severity, evidence=[(foreign, "goes to the library")])
             return
         chosen = [*arms, *_stored_arms(call, cx)]
+        if any(cx.devices.literal(a).kind == "aware" for a in chosen):
+            cx.keep(node, "neuron is chosen beside it")
+            return
+        if neuron_beside(call, cx):
+            cx.keep(node, "neuron is asked for beside it")
+            cx.hold(*cx.shared(Guards).branch(call), why=_AWARE, keep=True)
+            return
         several = next((a for a in chosen if cx.devices.literal(a).kind == "multi"), None)
         if several is not None:
             cx.report(

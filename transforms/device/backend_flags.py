@@ -8,7 +8,7 @@ from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.flow.contexts import empty_with
-from transforms.flow.knobs import drop_assignment, drop_call, inside_dropped, pure, statement_of
+from transforms.flow.knobs import assignment, drop_assignment, drop_call, drop_setattr, inside_dropped
 from transforms.flow.uses import Use
 from transforms.tables.cuda_backends import CONTEXTS, FAILS, FLAGS, MODULES, READS, SETTERS, TF32
 
@@ -26,7 +26,11 @@ BACKEND_FLAGS = Rule(
         "torch 2.13 on a wheel without CUDA; torch-neuronx sources: attention on neuron always takes its own backend"
     ),
     why="A switch without effect reads as if it had one.",
-    silent="`torch.nn.attention.sdpa_kernel` and `torch.use_deterministic_algorithms`, which are not CUDA's own.",
+    silent=(
+        "`torch.nn.attention.sdpa_kernel`, `torch.use_deterministic_algorithms`, and the backends of the CPU and "
+        "of other accelerators, which are not CUDA's own. A switch whose value is read in the same file stays, "
+        "and is reported."
+    ),
     examples=(
         (
             "import torch\n\ntorch.backends.cudnn.benchmark = True\nx = 1\n",
@@ -58,27 +62,18 @@ class BackendFlags(Transform):
                 empty_with(cx, use, CONTEXTS[use.name], WARNING)
             elif (read := READS.get(use.name) or READS.get(use.name.rpartition(".")[0])) is not None:
                 self._read(use, read, cx)
-            elif use.name in (*MODULES, *FAILS):
-                self._module(use, cx)
+            elif use.name in MODULES:
+                if not drop_setattr(cx, use, "only CUDA libraries read it"):
+                    self._read(use, "nothing on Trainium follows its settings", cx)
+            elif use.name.startswith(tuple(FAILS)):
+                self._read(use, "nothing on Trainium follows its settings", cx)
+            elif use.name not in TF32 and assignment(cx, use) is not None:
+                drop_assignment(cx, use, "torch has no such switch", Safety.REVIEW)
         for use in cx.uses.of(_CUDNN_KERNEL):
             cx.keep(use.node, "one of the kernels that attention may choose from; neuron has its own")
 
     def _read(self, use: Use, what: str, cx: Context) -> None:
-        if use.aliased or inside_dropped(cx, use, FLAGS | TF32):
+        if use.aliased or inside_dropped(cx, use):
             return
         severity = ERROR if use.name.startswith(tuple(FAILS)) else WARNING
         cx.report(use.node, f"{use.name}: {what}", Safety.MANUAL, severity=severity)
-
-    def _module(self, use: Use, cx: Context) -> None:
-        """`setattr(torch.backends.cudnn, "benchmark", True)` goes like an assignment."""
-        arg = cx.parent(use.node)
-        call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
-        if isinstance(call, cst.Call) and call.args[0] is arg and cx.origin(call.func).name == "builtins.setattr":
-            name = cx.string(call.args[1].value) if len(call.args) == 3 else None
-            statement = statement_of(cx, call)
-            if f"{use.name}.{name}" in FLAGS and statement is not None and pure(cx, call.args[2].value):
-                fix = cx.fix(f"{use.name}.{name} is no longer set", cx.remove_statement(statement))
-                level = Safety.REVIEW if use.ambiguous else Safety.SAFE
-                cx.report(use.node, f"{use.name}.{name} has no effect on Trainium", level, fix=fix)
-                return
-        self._read(use, "nothing on Trainium follows its settings", cx)

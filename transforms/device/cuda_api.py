@@ -6,10 +6,12 @@ import libcst as cst
 
 from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
-from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.engine.words import is_specific
+from transforms.flow.conditions import conditions
 from transforms.flow.device_arguments import device_argument
+from transforms.flow.guards import Guards
 from transforms.flow.kept import kept_in, readers
 from transforms.flow.renames import called, rename
 from transforms.flow.results import results
@@ -33,7 +35,10 @@ CUDA_API = Rule(
         "TorchNeuron documentation 2.33 (best practices); torch-neuronx sources of April 2026; accelerate, transformers"
     ),
     why="A torch wheel without CUDA raises in most functions of torch.cuda.",
-    silent="`torch.cuda.amp`, tensor types, probes, memory, streams and random numbers, which have rules of their own.",
+    silent=(
+        "`torch.cuda.amp`, tensor types, probes, memory, streams and random numbers, which have rules of their own; "
+        "torch.accelerator and `torch.get_device_module`; a module `cuda` of another package or of the repository."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f():\n    torch.cuda.synchronize()\n",
@@ -82,6 +87,11 @@ class CudaApi(Transform):
 
     def _function(self, use: Use, row: Row, cx: Context) -> None:
         call = called(cx, use.node)
+        if call is not None and row.name == "torch.cuda.device" and _guards_kernel(call, cx):
+            asked = any("cuda" in cx.code(test) for test, _ in conditions(call, cx))
+            message = "the kernel launched here is one for CUDA: neuron needs one of its own (NKI), without this guard"
+            cx.report(use.node, message, Safety.MANUAL, severity=WARNING if asked else ERROR)
+            return
         if call is None:
             if row.name == "torch.cuda.device" and cx.is_type(use.node):
                 cx.report(use.node, "torch.neuron.device is a function: it can't stand for a type", Safety.MANUAL)
@@ -187,6 +197,13 @@ class CudaApi(Transform):
             if absent:
                 found[name] = None
         return list(found)
+
+
+def _guards_kernel(call: cst.Call, cx: Context) -> bool:
+    """Whether `with torch.cuda.device(...):` stands around the launch of a kernel."""
+    item = cx.parent(call)
+    block = cx.parent(item) if isinstance(item, cst.WithItem) else None
+    return isinstance(block, cst.With) and cx.shared(Guards).launch(block.body) is not None
 
 
 def _as_device(call: cst.Call, cx: Context) -> bool:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import libcst as cst
 
 from transforms.engine.context import Context
-from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import conditions, elsewhere
+from transforms.flow.kept import kept_in, readers
 from transforms.flow.knobs import drop_call
 from transforms.flow.renames import called, missing, nearest, replaced
 from transforms.flow.uses import Use
 from transforms.tables.cuda_device import CONSTANTS, MISSING_API, NO_EFFECT, PRIVATE_PREFIX
+from transforms.tables.cuda_names import ABSENT
 from transforms.tables.rows import Row, by_name
 
 CUDA_API_MISSING = Rule(
@@ -46,7 +49,7 @@ class CudaApiMissing(Transform):
     """Reports what has no counterpart; takes out what has no effect."""
 
     rules = (CUDA_API_MISSING,)
-    triggers = (b"cuda", b"Cuda")
+    triggers = (b"cuda", b"Cuda", b"getattr(torch", b"get_device_module")
     nodes = (cst.Module,)
     needs = "values"
 
@@ -65,6 +68,28 @@ class CudaApiMissing(Transform):
                 severity = WARNING if cx.is_type(use.node) else None
                 cx.report(use.node, message, Safety.MANUAL, severity=severity)
 
+        for name in ("getattr", "get_device_module"):
+            for node in cx.index.names.get(name, []):
+                self._looked_up(node, cx)
+
+    def _looked_up(self, node: cst.CSTNode, cx: Context) -> None:
+        """What is read from `getattr(torch, device_type)`, the module of whichever device a value names."""
+        function = cx.parent(node) if isinstance(cx.parent(node), cst.Attribute) else node
+        call = called(cx, function) if function is not None else None
+        if call is None or not _gives_module(call, cx):
+            return
+        for module in (call, *(r for target in kept_in(cx, call) for r in readers(cx, target))):
+            above = cx.parent(module)
+            if not isinstance(above, cst.Attribute) or above.value is not module:
+                continue
+            name = above.attr.value
+            if name not in ABSENT:
+                continue
+            asked = any("hasattr(" in cx.code(test) for test, _ in conditions(above, cx))
+            asked = asked or elsewhere(above, cx) is not None or cx.index.enclosing(above, cst.Try) is not None
+            message = f"the module may be torch.neuron, which has no {name}"
+            cx.report(above.attr, message, Safety.MANUAL, severity=WARNING if asked else ERROR)
+
     def _constant(self, use: Use, row: Row, cx: Context) -> None:
         call = called(cx, use.node)
         if replaced(cx, use):
@@ -75,3 +100,14 @@ class CudaApiMissing(Transform):
             return
         fix = cx.fix(f"{row.name} is {row.new}", cx.replace(call or use.node, row.new))
         cx.report(use.node, f"{row.name} is {row.new} on Trainium: {row.source}", Safety.REVIEW, fix=fix)
+
+
+def _gives_module(call: cst.Call, cx: Context) -> bool:
+    """Whether a call gives the module of torch for a device that a value of the program names."""
+    name = cx.origin(call.func).name
+    if name == "torch.get_device_module":
+        return True
+    if name != "builtins.getattr" or len(call.args) < 2 or cx.origin(call.args[0].value).name != "torch":
+        return False
+    given = call.args[1].value
+    return cx.string(given) in ("cuda", "neuron") or (cx.string(given) is None and cx.devices.is_device(given))

@@ -19,7 +19,10 @@ CUDA_GRAPH = Rule(
     argument="It never edits: what is captured has to become a compiled function.",
     source="TorchNeuron overview 2.33: graph modes of CUDA have no counterpart, torch.compile takes their place",
     why="A compiled Neuron graph is what a captured CUDA graph is there: one launch for many operations.",
-    silent="`torch.cuda.is_current_stream_capturing()`, which is False.",
+    silent=(
+        "`torch.cuda.is_current_stream_capturing()`, which is False; graphs of torch.fx, of autograd, and of "
+        "other packages."
+    ),
 )
 _ROWS = by_name(GRAPH_MISSING)
 
@@ -34,5 +37,5 @@ class CudaGraph(Transform):
     def check(self, node: cst.CSTNode, cx: Context) -> None:
         """Look at every use in a file."""
         for use in cx.uses.under("torch.cuda"):
-            if row := nearest(_ROWS, use.name):
+            if not use.name.endswith(".is_current_stream_capturing") and (row := nearest(_ROWS, use.name)):
                 missing(cx, use, row)

@@ -9,6 +9,8 @@ from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.names import Binding, dotted_name
 from transforms.engine.transform import Transform
+from transforms.flow.indexes import several_devices
+from transforms.flow.libraries import instead_of_torch, other_array, third_party
 from transforms.flow.modules import YES, Modules
 from transforms.flow.storages import is_storage, map_location_function
 
@@ -24,8 +26,8 @@ CUDA_METHOD = Rule(
     source='TorchNeuron documentation 2.33: `.to("neuron")`; torch 2.13 signatures of Tensor.cuda and Module.cuda',
     why="A torch wheel without CUDA raises in `.cuda()`.",
     silent=(
-        "Receivers whose class defines its own `cuda()`, and settings named `cuda` (`args.cuda`, an attribute that the "
-        "file stores)."
+        "Receivers whose class, or base, defines its own `cuda()`; arrays of other libraries (paddle, oneflow); "
+        "settings named `cuda` (`args.cuda`, `getattr(args, \"cuda\", False)`, an attribute that the file stores)."
     ),
     examples=(
         (
@@ -40,7 +42,6 @@ CUDA_METHOD = Rule(
 )
 _UNBOUND = frozenset({"torch.Tensor.cuda", "torch.nn.Module.cuda", "torch.nn.modules.module.Module.cuda"})
 _MOVES = frozenset({"cuda", "to", "cpu"})
-_TORCH = frozenset({"torch", "torchvision", "torchaudio", "builtins", "copy"})
 _BY_TEXT = ("builtins.getattr", "operator.methodcaller")
 _BINDERS = frozenset({"functools.partial", "functools.partialmethod"})
 _SETTINGS = frozenset("args arg opt opts options option config cfg conf hparams hps flags settings params ns".split())
@@ -92,8 +93,7 @@ class CudaMethod(Transform):
             above, (cst.Arg, cst.Return, cst.Element, cst.ListComp, cst.GeneratorExp, cst.SetComp, cst.Lambda)
         )
         holder = node.value
-        last = holder.attr.value if isinstance(holder, cst.Attribute) else getattr(holder, "value", "")
-        if not valued or last in _SETTINGS or last == "FLAGS" or cx.devices.options("cuda"):
+        if not valued or _is_setting(holder, cx):
             return False
         if _from_torch(holder, cx) or cx.shared(Modules).kind(holder).verdict == YES:
             return True
@@ -123,6 +123,8 @@ class CudaMethod(Transform):
         site, receiver = func.attr, func.value
         if self._own(receiver, cx):
             cx.keep(site, "own method cuda()")
+        elif package := other_array(receiver, cx):
+            cx.keep(site, f"object of {package}, which is not torch's")
         elif unpacks(node):
             cx.report(site, 'arguments of .cuda() are unpacked: move by hand to .to("neuron")', Safety.MANUAL)
         elif is_storage(receiver, cx):
@@ -138,7 +140,7 @@ class CudaMethod(Transform):
         elif cx.facts.without_to and (why := _lacks_to(receiver, cx)):
             cx.report(site, f"{why}: move by hand", Safety.MANUAL)
             return
-        elif why := cx.own_method("cuda") or _third_party(receiver, cx):
+        elif why := cx.own_method("cuda") or third_party(receiver, cx) or instead_of_torch(cx):
             safety = Safety.REVIEW
             evidence.append((site, why))
         else:
@@ -179,6 +181,8 @@ class CudaMethod(Transform):
                 arguments.value(device, target)
                 safety = Safety.REVIEW
                 evidence.append((device, "an index (or None): a process owns one device, the current one"))
+                if (several := several_devices(cx, device.value)) is not None:
+                    evidence.append((several, "stands for several devices, of which one is left"))
             else:
                 cx.report(
                     site, 'the index of .cuda() is computed: write .to("neuron") and see what it was for', Safety.MANUAL
@@ -203,9 +207,14 @@ class CudaMethod(Transform):
         cx.report(site, "a storage moves with .to(device=...)", Safety.REVIEW, fix=fix)
 
     def _own(self, receiver: cst.BaseExpression, cx: Context) -> bool:
-        """Whether the receiver is an object of a class here that defines `cuda()` itself."""
-        holder = cx.devices.places.class_of(receiver)
-        return holder is not None and bool(cx.devices.places.own_method(holder, "cuda"))
+        """Whether the receiver is an object of a class here that defines `cuda()` itself, or `super()` of one."""
+        places = cx.devices.places
+        if isinstance(receiver, cst.Call) and cx.origin(receiver.func).name == "builtins.super":
+            here = cx.index.enclosing(receiver, cst.ClassDef)
+            bases = [places.class_named(a.value) for a in here.bases] if isinstance(here, cst.ClassDef) else []
+            return any(b is not None and bool(places.own_method(b, "cuda")) for b in bases)
+        holder = places.class_of(receiver)
+        return holder is not None and bool(places.own_method(holder, "cuda"))
 
     # without a receiver -----------------------------------------------------------------------------------------
 
@@ -278,7 +287,14 @@ class CudaMethod(Transform):
             and cx.string(getter.args[1].value) == "cuda"
             and not cx.origin(getter.args[0].value).names
             and not self._own(getter.args[0].value, cx)
+            and not (len(getter.args) > 2 and _is_setting(getter.args[0].value, cx))
         )
+
+
+def _is_setting(holder: cst.BaseExpression, cx: Context) -> bool:
+    """Whether the attribute `cuda` of an expression is a setting: an option of that name, or an object of options."""
+    last = holder.attr.value if isinstance(holder, cst.Attribute) else getattr(holder, "value", "")
+    return last in _SETTINGS or last == "FLAGS" or bool(cx.devices.options("cuda"))
 
 
 def _is_none(node: cst.CSTNode) -> bool:
@@ -381,19 +397,3 @@ def _known_maker(call: cst.Call, classes: frozenset[str], cx: Context) -> bool:
         return True
     name = dotted_name(call.func).rpartition(".")[2]
     return name[:1].isupper() and not name.isupper() and name not in classes
-
-
-def _third_party(receiver: cst.BaseExpression, cx: Context) -> str:
-    """The package whose call made the receiver, when its objects need not be torch's."""
-    value: cst.BaseExpression | None = receiver
-    if isinstance(receiver, cst.Name):
-        bindings = cx.names.bindings(receiver.value, cx.names.scope(receiver))
-        if len({id(b.value) for b in bindings}) == 1:
-            value = bindings[0].value
-    if not isinstance(value, cst.Call):
-        return ""
-    for name in cx.origin(value.func).names:
-        root = name.split(".")[0]
-        if root and root not in _TORCH and not name.startswith("."):
-            return f"the object comes from {name}()"
-    return ""

@@ -22,7 +22,7 @@ DEFAULT_DEVICE = Rule(
     ),
     source="torch 2.13 documentation of set_default_device and set_default_dtype; TorchNeuron has no tensor types",
     why="`torch.cuda.FloatTensor` can't be the default type without CUDA.",
-    silent="CPU types (`torch.FloatTensor`) stay.",
+    silent="CPU types (`torch.FloatTensor`) stay; so do types that are given by the caller, and methods of that name.",
     examples=(
         (
             'import torch\n\n\ndef f():\n    torch.set_default_tensor_type("torch.cuda.HalfTensor")\n',

@@ -28,7 +28,7 @@ DEVICE_CAPABILITY = Rule(
         "calls it"
     ),
     why="A capability such as (8, 0) gates features of CUDA kernels, and asking for it raises without CUDA.",
-    silent="Comparisons of anything that does not come from torch.cuda.",
+    silent="Comparisons of anything that does not come from torch.cuda: own methods of the name, other packages.",
     examples=(
         (
             "import torch\n\n\ndef f():\n    return torch.cuda.is_bf16_supported()\n",

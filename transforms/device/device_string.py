@@ -17,11 +17,18 @@ from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.devices import Verdict, device_text
+from transforms.flow.indexes import several_devices
+from transforms.flow.libraries import instead_of_torch
+from transforms.flow.library_parameters import library_value
 from transforms.flow.storages import map_location_dict
 from transforms.tables.frameworks import rows_for
 
 _NO_PLACEMENT = frozenset({"torch.device", "torch.autocast", "torch.amp.autocast", "torch.amp.GradScaler"})
 _ASKED = "; the answer decides a choice between several accelerators, which stays"
+_SPOKEN = frozenset({"log text", "error text", "help text", "name for people", "name of a column"})
+_AWARE = "the branch for CUDA, beside one for neuron"
+_PATHS = frozenset({"os.path.join", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath", "pathlib.PurePosixPath"})
+_FOLDER = "part of a path"
 _EDITED = frozenset({"given", "test", "key", "choice"})
 
 
@@ -41,8 +48,13 @@ class DeviceString(Transform):
         verdict = cx.devices.literal(node)
         if verdict.kind in _EDITED:
             self._change(node, text, verdict, cx)
+        elif verdict.kind == "multi" and (role := text_role(cx, node)) in _SPOKEN:
+            cx.keep(node, role)
         elif verdict.kind == "multi":
             self._several(node, verdict, cx)
+        elif verdict.kind == "aware":
+            cx.keep(node, verdict.evidence[0][1], rule=MULTI_BACKEND)
+            cx.hold(*_branch(node, cx), why=_AWARE, keep=True)
         elif verdict.kind == "pattern":
             message = (
                 "a device name is matched with this pattern: match neuron there"
@@ -53,6 +65,8 @@ class DeviceString(Transform):
             cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=severity, evidence=verdict.evidence)
         elif verdict.kind == "kernel":
             cx.report(node, "a kernel is registered for CUDA: neuron needs one of its own (NKI)", Safety.MANUAL)
+        elif verdict.kind == "foreign" and library_value(cx, node) is not None:
+            return  # TN123 speaks, at this very place
         elif verdict.kind == "foreign":
             call = cx.index.enclosing(node, cst.Call)
             if verdict.needed:
@@ -72,8 +86,9 @@ class DeviceString(Transform):
                 node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=WARNING, evidence=verdict.evidence
             )
         elif verdict.kind == "text":
-            cx.keep(node, text_role(cx, node) or "text for people")
-        elif reason := text_role(cx, node):
+            shown = verdict.evidence[0][1]
+            cx.keep(node, text_role(cx, node) or (shown if shown.startswith("name of") else "text for people"))
+        elif reason := text_role(cx, node) or _part_of_a_path(cx, node):
             cx.keep(node, reason)
         else:
             cx.report(
@@ -130,12 +145,23 @@ class DeviceString(Transform):
                 changes.append(cx.arguments(call).drop(number))
             if (indexed and not zero) or index:
                 rule, safety = DEVICE_INDEX, Safety.REVIEW
+            beside = [number.value] if number is not None else _written_in(node, cx)
+            several = next((s for value in beside if (s := several_devices(cx, value)) is not None), None)
+            if several is not None:
+                rule, safety = DEVICE_INDEX, Safety.REVIEW
+                evidence.append((several, "stands for several devices: under torchrun a process owns that of its rank"))
+            elif constant := next((value for value in beside if _constant(value, cx)), None):
+                rule, safety = DEVICE_INDEX, Safety.REVIEW
+                evidence.append((constant, "a number other than 0 that stands in the code"))
         if safety is Safety.SAFE and _places_at_import(cx, node):
             safety = Safety.REVIEW
             evidence.append((node, "runs when the module is imported"))
-        if safety is Safety.SAFE and cx.own_method("to") and _argument_of_to(cx, node):
+        if safety is Safety.SAFE and _makes_generator(cx, node):
             safety = Safety.REVIEW
-            evidence.append((node, cx.own_method("to")))
+            evidence.append((node, "torch-neuronx sources have a generator for the device; it is not documented"))
+        if safety is Safety.SAFE and _argument_of_to(cx, node) and (why := cx.own_method("to") or instead_of_torch(cx)):
+            safety = Safety.REVIEW
+            evidence.append((node, why))
         new = text.replace("cuda:0" if plain else "cuda", "neuron", 1)
         fix = cx.fix(f'device "{text}" becomes "{new}"', *changes, requires=requires, group=verdict.group)
         if verdict.kind == "test":
@@ -152,8 +178,11 @@ def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.FunctionDef):
             break
+        if isinstance(above, cst.MatchCase) and child is above.pattern:
+            return [above.pattern, above.body]
         if isinstance(above, cst.If) and child in (above.test, above.body):
             chained = isinstance(above.orelse, cst.If) or isinstance(cx.parent(above), cst.If)
+            chained |= child is above.test and isinstance(entry, (cst.Comparison, cst.ComparisonTarget))
             return [above.test, above.body] if chained else []
         child = above
     return []
@@ -210,6 +239,18 @@ def device_literal(cx: Context, node: cst.CSTNode) -> str | None:
     return None
 
 
+def _part_of_a_path(cx: Context, node: cst.CSTNode) -> str:
+    """The reason to keep the name of a folder: `root / "cuda"`, `os.path.join(root, "cuda")`, `Path("cuda")`."""
+    above = cx.parent(node)
+    if isinstance(above, cst.BinaryOperation) and isinstance(above.operator, cst.Divide):
+        return _FOLDER
+    call = cx.parent(above) if isinstance(above, cst.Arg) else None
+    if not isinstance(call, cst.Call):
+        return ""
+    joined = isinstance(call.func, cst.Attribute) and call.func.attr.value == "joinpath"
+    return _FOLDER if joined or cx.origin(call.func).name in _PATHS else ""
+
+
 def cut_of(subject: cst.CSTNode | None, cx: Context) -> cst.BaseExpression | None:
     """The upper bound of `name[:4]`, None when the subject is no such cut."""
     if isinstance(subject, cst.Subscript) and len(subject.slice) == 1:
@@ -233,6 +274,29 @@ def _index_beside(node: cst.CSTNode, cx: Context) -> cst.Arg | None:
     if isinstance(call, cst.Call) and cx.origin(call.func).name == "torch.device":
         return cx.argument(call, "index", 1)
     return None
+
+
+def _written_in(node: cst.CSTNode, cx: Context) -> list[cst.BaseExpression]:
+    """What is put into a device name behind its colon: `f"cuda:{i}"`, `"cuda:%d" % i`, `"cuda:" + i`, `.format(i)`."""
+    if isinstance(node, cst.FormattedString):
+        return [p.expression for p in node.parts if isinstance(p, cst.FormattedStringExpression)]
+    above = cx.parent(node)
+    if isinstance(above, cst.BinaryOperation) and above.left is node:
+        return [above.right]
+    call = cx.parent(above) if isinstance(above, cst.Attribute) and above.attr.value == "format" else None
+    return [a.value for a in call.args] if isinstance(call, cst.Call) else []
+
+
+def _constant(index: cst.BaseExpression, cx: Context) -> bool:
+    """Whether an index is a number other than 0 that stands in the code, there or in the one value of a variable."""
+    if isinstance(index, cst.Call) and len(index.args) == 1 and cx.origin(index.func).name == "builtins.str":
+        index = index.args[0].value
+    value: cst.CSTNode | None = index
+    if isinstance(index, cst.Name):
+        found = cx.names.bindings(index.value, cx.names.scope(index))
+        value = found[0].value if len(found) == 1 and found[0].kind == "assign" else None
+    text = cx.string(value)
+    return bool(int(text) if text is not None and text.isdigit() else cx.integer(value))
 
 
 def _conditions(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
@@ -275,6 +339,12 @@ def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:
     keyword = arg.keyword.value if isinstance(arg, cst.Arg) and arg.keyword else ""
     placement = keyword in ("device", "map_location") or _argument_of_to(cx, node)
     return placement and cx.at_import_time(call)
+
+
+def _makes_generator(cx: Context, node: cst.CSTNode) -> bool:
+    arg = cx.parent(node)
+    call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+    return isinstance(call, cst.Call) and cx.origin(call.func).name == "torch.Generator"
 
 
 def _argument_of_to(cx: Context, node: cst.CSTNode) -> bool:

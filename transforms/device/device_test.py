@@ -10,10 +10,16 @@ from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.transform import Transform
 from transforms.engine.words import words
+from transforms.flow.conditions import neuron_beside
+from transforms.flow.guards import Guards
 from transforms.flow.steps import Origin
 
+_AWARE = "the branch for CUDA, beside one for neuron"
 _CUDA, _NEURON = len("cuda"), len("neuron")
-_BINDS_TIGHTER = (cst.Comparison, cst.ComparisonTarget, cst.BinaryOperation, cst.Await, cst.Attribute, cst.Subscript)
+_BINDS_TIGHTER = (
+    *(cst.Comparison, cst.ComparisonTarget, cst.BinaryOperation, cst.UnaryOperation),
+    *(cst.Await, cst.Attribute, cst.Subscript),
+)
 _PACKED = ("PackedSequence", "pack_padded_sequence", "pack_sequence")
 
 
@@ -34,6 +40,8 @@ class DeviceTest(Transform):
             self._cut(node, cx)
         elif isinstance(node, cst.SimpleString):
             self._pattern(node, cx)
+            if cx.string(node) == "is_cuda":
+                self._by_text(node, cx)
 
     # is_cuda ----------------------------------------------------------------------------------------------------
 
@@ -51,6 +59,10 @@ class DeviceTest(Transform):
         if isinstance(above, cst.Call) and above.func is node:
             cx.keep(node.attr, "own method")
             return
+        if neuron_beside(node, cx, cx.code(node.value)):
+            cx.keep(node.attr, "neuron is tested beside it")
+            cx.hold(*cx.shared(Guards).branch(node), why=_AWARE, keep=True)
+            return
         packed = _is_packed(node.value, cx)
         changes, text = self._spelled(node, above, cx, "data." if packed else "")
         safety, evidence = Safety.SAFE, [(node.attr, "tensors and storages have .device")]
@@ -65,6 +77,19 @@ class DeviceTest(Transform):
         fix = cx.fix(f".is_cuda becomes {text}", *changes)
         cx.guards(fix, node)
         cx.report(node.attr, f"is_cuda is False on Trainium: {text}", safety, fix=fix, evidence=evidence)
+
+    def _by_text(self, node: cst.SimpleString, cx: Context) -> None:
+        """`getattr(x, "is_cuda", False)`, for objects that need not be tensors."""
+        arg = cx.parent(node)
+        call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+        if not isinstance(call, cst.Call) or cx.origin(call.func).name != "builtins.getattr" or len(call.args) < 2:
+            return
+        if call.args[1] is not arg or cx.origin(call.args[0].value).names or self._stored(cx):
+            return
+        fix = cx.fix("is_cuda becomes is_neuron", Replace(node, cx.literal("is_neuron", node)))
+        cx.guards(fix, node)
+        evidence = [(node, "torch makes is_neuron for tensors of the device (torch-neuronx sources)")]
+        cx.report(node, "is_cuda is False on Trainium: is_neuron", Safety.REVIEW, fix=fix, evidence=evidence)
 
     def _spelled(
         self, node: cst.Attribute, above: cst.CSTNode | None, cx: Context, part: str

@@ -25,7 +25,10 @@ MAP_LOCATION = Rule(
     ),
     source="torch 2.13 (torch.load takes a device name, UntypedStorage.to keywords only); TorchNeuron 2.33",
     why="`storage.cuda()` raises without CUDA, and so does loading what was saved on CUDA without map_location.",
-    silent="Functions that return the storage (they mean the CPU), and texts, which are device strings.",
+    silent=(
+        "Functions that return the storage or its `.cpu()`, devices of the program, and texts, which are device "
+        "strings; `load` of other libraries and of own objects."
+    ),
     examples=(
         (
             'import torch\n\n\ndef f():\n    return torch.load("m.pt", map_location=lambda s, loc: s.cuda())\n',
@@ -58,7 +61,8 @@ class MapLocation(Transform):
         name = cx.origin(node.func).name
         if name not in ("torch.load", "torch.jit.load") or unpacks(node) or not node.args:
             return
-        if cx.argument(node, "map_location", LOADERS[name]) is None:
+        given = cx.argument(node, "map_location", LOADERS[name])
+        if given is None or (isinstance(given.value, cst.Name) and given.value.value == "None"):
             self._missing(node, name, cx)
 
     def _moved(self, node: cst.Call, site: cst.Name, function: cst.CSTNode, cx: Context) -> None:

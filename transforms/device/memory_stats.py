@@ -22,7 +22,10 @@ MEMORY_STATS = Rule(
     argument="The functions are documented for TorchNeuron; figures differ, as documented.",
     source="TorchNeuron documentation 2.33: memory guide, best practices; torch-neuronx sources of April 2026",
     why="Without CUDA the figures are zero or the functions raise; the keys of memory_stats() are others on neuron.",
-    silent="Keys that the neuron dictionary has as well.",
+    silent=(
+        "Keys that the neuron dictionary has as well; memory of the host, of other accelerators and of other packages; "
+        "torch.accelerator."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f():\n    return torch.cuda.max_memory_allocated()\n",
@@ -59,20 +62,25 @@ class MemoryStats(Transform):
 
     def _function(self, use: Use, row: Row, cx: Context) -> None:
         call = called(cx, use.node)
+        stats = row.new == "torch.neuron.memory_stats"
         if call is None:
-            rename(cx, use, row)
+            rename(cx, use, row, safety=Safety.REVIEW if stats else None)
             return
         given = device_argument(cx, call, row)
         if given.problem:
             cx.report(use.node, given.problem, Safety.MANUAL, evidence=given.evidence)
             return
-        if row.new == "torch.neuron.memory_stats":
-            self._keys(call, cx)
-        rename(cx, use, row, *given.changes, safety=given.safety, evidence=given.evidence)
+        safety, evidence = given.safety, list(given.evidence)
+        if stats and (other := self._keys(call, cx)) is not None:
+            safety = Safety.REVIEW
+            evidence.append((other, "what is read can't be followed: on neuron the dict is nested, with other keys"))
+        rename(cx, use, row, *given.changes, safety=safety, evidence=evidence)
 
-    def _keys(self, call: cst.Call, cx: Context) -> None:
-        """Keys of CUDA's flat dictionary of figures."""
-        for key in results(cx, call).keys:
+    def _keys(self, call: cst.Call, cx: Context) -> cst.CSTNode | None:
+        """Report keys of CUDA's flat dictionary of figures. Gives a use that says nothing of its keys."""
+        read = results(cx, call)
+        other: list[cst.CSTNode] = [*read.attributes, *read.escapes, *(k for k in read.keys if cx.string(k) is None)]
+        for key in read.keys:
             text = cx.string(key)
             if text is None or text in STATS_KEYS:
                 continue
@@ -82,3 +90,4 @@ class MemoryStats(Transform):
             get = isinstance(cx.parent(key), cst.Arg)
             message = f"torch.neuron.memory_stats() is nested and has no key {text!r}: {advice}"
             cx.report(key, message, Safety.MANUAL, severity=WARNING if get else None)
+        return other[0] if other else None

@@ -24,7 +24,7 @@ NVTX = Rule(
     ),
     source="TorchNeuron profiling guide 2.33: torch.profiler; torch 2.13: NVTX raises on a wheel without CUDA",
     why="The functions raise without CUDA, and no Neuron tool reads NVTX.",
-    silent="The package `nvtx`, which is not torch's.",
+    silent="The package `nvtx`, which is not torch's; own tracers and options of that name.",
     examples=(
         (
             'import torch\n\n\ndef f(g):\n    with torch.cuda.nvtx.range("step"):\n        g()\n',

@@ -8,7 +8,8 @@ import libcst as cst
 
 from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
-from transforms.engine.model import Rule, Safety
+from transforms.engine.model import ERROR, WARNING, Rule, Safety
+from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.renames import rename
 from transforms.tables.rows import LOW, Row
@@ -27,7 +28,10 @@ OOM_ERROR = Rule(
         "torch 2.13: the CUDA name is an alias; torch-neuronx sources of April 2026, which raise RuntimeError in places"
     ),
     why="A handler that looks for CUDA's words never runs on Trainium.",
-    silent="Texts that are not compared with an error.",
+    silent=(
+        "Messages for people, keys and states that merely contain the words, own error classes, and "
+        "torch.OutOfMemoryError, which every device has."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f(g):\n    try:\n        g()\n    except torch.cuda.OutOfMemoryError:\n"
@@ -48,6 +52,7 @@ _ROW = Row(
     "the same class; not documented that the neuron allocator raises it",
     starts=False,
 )
+_SEARCHES = frozenset("startswith endswith find index count __contains__ assertRaisesRegex assertIn".split())
 _MESSAGE = re.compile(r"cuda(?: error:)? out of memory\.?\s*", re.I)
 
 
@@ -69,9 +74,10 @@ class OomError(Transform):
 
     def _message(self, string: cst.SimpleString, text: str, cx: Context) -> None:
         comparison = cx.parent(string)
-        if not isinstance(comparison, cst.Comparison) or comparison.left is not string:
-            return
-        if not all(isinstance(c.operator, (cst.In, cst.NotIn)) for c in comparison.comparisons):
+        inside = comparison.comparisons if isinstance(comparison, cst.Comparison) and comparison.left is string else ()
+        if not inside or not all(isinstance(c.operator, (cst.In, cst.NotIn)) for c in inside):
+            if "cuda" in text.lower() and not is_docstring(cx, string) and not text_role(cx, string):
+                self._other_test(string, cx)
             return
         evidence = [(string, "what the neuron runtime writes when memory runs out is not documented")]
         if _MESSAGE.fullmatch(text) and string.value[1:-1] == text:
@@ -83,3 +89,24 @@ class OomError(Transform):
         else:
             message = "a test of the message of an error: see what the neuron runtime writes"
             cx.report(string, message, Safety.NOTE, evidence=evidence)
+
+    def _other_test(self, string: cst.SimpleString, cx: Context) -> None:
+        """CUDA's words where a message is tested in another way, or kept to be tested."""
+        if _tests(string, cx):
+            message = "this test looks for CUDA's words: the message on Trainium does not name CUDA"
+            cx.report(string, message, Safety.MANUAL, severity=ERROR)
+        else:
+            message = "CUDA's words for an error: a message that is compared with them never matches on Trainium"
+            cx.report(string, message, Safety.MANUAL, severity=WARNING)
+
+
+def _tests(string: cst.SimpleString, cx: Context) -> bool:
+    """Whether a text is compared, matched, or searched for: `==`, `.startswith(text)`, `re.search(text, message)`."""
+    above = cx.parent(string)
+    if isinstance(above, (cst.Comparison, cst.ComparisonTarget, cst.MatchValue)):
+        return True
+    call = cx.parent(above) if isinstance(above, cst.Arg) else None
+    if not isinstance(call, cst.Call):
+        return False
+    method = call.func.attr.value if isinstance(call.func, cst.Attribute) else ""
+    return method in _SEARCHES or cx.origin(call.func).name.startswith("re.")

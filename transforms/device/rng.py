@@ -33,7 +33,10 @@ RNG = Rule(
         "accelerate 1.15"
     ),
     why="`torch.cuda.manual_seed` does nothing without CUDA, and states saved on CUDA do not load on Trainium.",
-    silent="`torch.manual_seed`, which seeds the device as well; keys of checkpoints keep their names.",
+    silent=(
+        "`torch.manual_seed`, which seeds the device as well; `fork_rng` of the CPU's generator alone, of another "
+        "device type, or switched off; methods of generators; keys of checkpoints keep their names."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f(seed):\n    torch.manual_seed(seed)\n    torch.cuda.manual_seed_all(seed)\n",
@@ -59,6 +62,7 @@ _SEEDING = (".seed", ".manual_seed", ".manual_seed_all", ".use_deterministic_alg
 _PLAIN = (cst.Name, cst.Attribute, cst.Integer, cst.BinaryOperation, cst.BaseBinaryOp)
 _DEVICE = re.compile(r"cuda|gpu|neuron|accelerator|device", re.I)
 _RESTORES = ("set_rng_state", "set_rng_state_all")
+_LISTS = (cst.List, cst.Tuple)
 _FORK = ("torch.random.fork_rng", "torch.cuda.random.fork_rng")
 
 
@@ -113,13 +117,31 @@ class Rng(Transform):
         call = called(cx, use.node)
         if call is None or any(a.star for a in call.args) or cx.argument(call, "device_type") is not None:
             return
+        if _is_false(cx.argument(call, "enabled", 1)):
+            return  # nothing is forked
         devices = cx.argument(call, "devices", 0)
-        if devices is not None and isinstance(devices.value, (cst.List, cst.Tuple)) and not devices.value.elements:
+        if devices is not None and isinstance(devices.value, _LISTS) and not devices.value.elements:
             return  # the CPU's generator alone
+        if devices is not None and (text := _text_in(devices.value, cx)) is not None:
+            message = 'the functions of torch.neuron take no text: give indexes, and device_type="neuron"'
+            cx.report(use.node, message, Safety.MANUAL, evidence=[(text, "a device as text")])
+            return
         change = cx.arguments(call).append(f"device_type={cx.literal('neuron', call)}")
         fix = cx.fix("the generators of neuron are forked", change)
-        level = Safety.OFFER if devices is None else Safety.REVIEW
+        every = devices is None or (isinstance(devices.value, cst.Name) and devices.value.value == "None")
+        level = Safety.OFFER if every else Safety.REVIEW
         cx.report(use.node, "fork_rng forks CUDA's generators unless device_type says otherwise", level, fix=fix)
+
+
+def _is_false(arg: cst.Arg | None) -> bool:
+    return arg is not None and isinstance(arg.value, cst.Name) and arg.value.value == "False"
+
+
+def _text_in(devices: cst.BaseExpression, cx: Context) -> cst.CSTNode | None:
+    """The first text in a list of devices."""
+    elements = devices.elements if isinstance(devices, (cst.List, cst.Tuple)) else ()
+    texts = (cst.SimpleString, cst.FormattedString, cst.ConcatenatedString)
+    return next((e.value for e in elements if isinstance(e.value, texts)), None)
 
 
 def _statement(call: cst.Call, cx: Context) -> cst.BaseSmallStatement:

@@ -9,6 +9,8 @@ from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.annotations import is_type_text, names_in
+from transforms.flow.conditions import conditions
 from transforms.flow.device_arguments import device_argument
 from transforms.flow.renames import called, missing, nearest, rename, replaced
 from transforms.flow.timing import timings
@@ -28,7 +30,10 @@ STREAM_EVENT = Rule(
     ),
     source="torch-neuronx sources of April 2026 (streams); field notes: elapsed_time of an event does not measure",
     why="The CUDA classes can't be made without CUDA, and elapsed_time between neuron events gives no usable figure.",
-    silent="`record_stream`, `wait_stream`, `wait_event`, which neuron streams have.",
+    silent=(
+        "`record_stream`, `wait_stream`, `wait_event`, which neuron streams have; `torch.Stream`; events of threads "
+        "and processes, streams of texts; a `cuda_stream` that is asked for with hasattr."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f():\n    return torch.cuda.Stream()\n",
@@ -140,6 +145,9 @@ class StreamEvent(Transform):
                 if isinstance(above, cst.Attribute) and above.attr is name and not cx.origin(above).names:
                     if isinstance(cx.parent(above), cst.AssignTarget) or _of_self(above):
                         continue
+                    if _asked_for(above, cx):
+                        cx.keep(name, "asked for before it is read")
+                        continue
                     sure = isinstance(above.value, cst.Call) and cx.origin(above.value.func).name.startswith(
                         "torch.cuda."
                     )
@@ -147,14 +155,16 @@ class StreamEvent(Transform):
                     cx.report(name, message, Safety.MANUAL, severity=None if sure else WARNING)
 
     def _texts(self, cx: Context) -> None:
-        """Annotations written as text."""
+        """Types written as text, `"torch.cuda.Stream | None"`."""
         for string in cx.index.nodes(cst.SimpleString):
-            text = cx.string(string)
-            name = (text or "").strip()
-            if name in STREAM_CLASSES and cx.index.enclosing(string, cst.Annotation) is not None:
-                part = StringPart(string, string.value.index(name), name, f"torch.{STREAM_CLASSES[name]}")
-                fix = cx.fix("the annotation names the type of any device", part)
-                cx.report(string, f"{name} is torch.{STREAM_CLASSES[name]} as a type", Safety.REVIEW, fix=fix)
+            if "torch.cuda." not in string.value or not is_type_text(string, cx):
+                continue
+            named = [(at, name) for at, name in names_in(string) if name in STREAM_CLASSES]
+            parts = [StringPart(string, at, name, f"torch.{STREAM_CLASSES[name]}") for at, name in named]
+            if parts:
+                fix = cx.fix("the annotation names the type of any device", *parts)
+                new = " and ".join(dict.fromkeys(f"{p.old} is {p.new}" for p in parts))
+                cx.report(string, f"{new} as a type", Safety.REVIEW, fix=fix)
 
     def _elapsed(self, cx: Context, clocked: set[int]) -> None:
         for name in cx.index.names.get("elapsed_time", []):
@@ -170,6 +180,15 @@ class StreamEvent(Transform):
 def _base(node: cst.CSTNode, cx: Context) -> bool:
     arg = cx.parent(node)
     return isinstance(arg, cst.Arg) and isinstance(cx.parent(arg), cst.ClassDef)
+
+
+def _asked_for(read: cst.Attribute, cx: Context) -> bool:
+    """Whether `x.cuda_stream` stands where `hasattr(x, "cuda_stream")` holds, so that it is not read on neuron."""
+    for test, holds in conditions(read, cx):
+        args = [a.value for a in test.args] if isinstance(test, cst.Call) else []
+        if holds and len(args) == 2 and args[0].deep_equals(read.value) and cx.string(args[1]) == read.attr.value:
+            return True
+    return False
 
 
 def _of_self(node: cst.Attribute) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import libcst as cst
 
 from transforms.engine.arguments import unpacks
+from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
-from transforms.engine.model import Rule, Safety
+from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.residue import is_docstring, text_role
 from transforms.engine.transform import Transform
+from transforms.flow.annotations import is_type_text, names_in
+from transforms.flow.beside import indexed_by
 from transforms.flow.kept import kept_in, readers
 from transforms.flow.uses import Use
 from transforms.tables.tensor_types import DTYPES, tensor_type
@@ -24,7 +27,10 @@ TYPED_TENSOR = Rule(
     ),
     source="torch 2.13 documentation of tensor types; TorchNeuron has no such types (sources of April 2026)",
     why="`torch.cuda.FloatTensor` raises without CUDA, and no type of that kind exists for neuron.",
-    silent="Types without a device (`torch.FloatTensor`), which are those of the CPU.",
+    silent=(
+        "Types without a device (`torch.FloatTensor`), which are those of the CPU; texts for people, and keys of dicts "
+        "that nothing indexes by a type."
+    ),
     examples=(
         (
             "import torch\n\n\ndef f():\n    return torch.cuda.LongTensor([1, 2])\n",
@@ -54,6 +60,8 @@ class TypedTensor(Transform):
             text = cx.string(node)
             if text is not None and tensor_type(text) and not is_docstring(cx, node):
                 self._text(node, tensor_type(text), cx)
+            elif text is not None and "torch.cuda." in text and is_type_text(node, cx):
+                self._annotation(node, cx)
             return
         for use in cx.uses.under("torch.cuda"):
             if use.aliased:
@@ -229,26 +237,40 @@ class TypedTensor(Transform):
             message = "no type of neuron can be the default: use torch.set_default_device and torch.set_default_dtype"
             cx.report(node, message, Safety.MANUAL)
             return
-        if cx.index.enclosing(node, cst.Annotation) is not None:
-            fix = cx.fix("the type is torch.Tensor", cx.replace(node, cx.literal("torch.Tensor", node)))
-            cx.report(node, "an annotation: the type of tensors on any device is torch.Tensor", Safety.SAFE, fix=fix)
+        if is_type_text(node, cx):
+            self._annotation(node, cx)
             return
         if isinstance(call, cst.Call) and isinstance(above, cst.Arg) and _casts(call, above, cx):
             self._cast(call, above, node, kind, cx, False)
             return
-        if (reason := text_role(cx, node)) and reason != "key of a dict":
+        reason = text_role(cx, node)
+        if reason and reason != "key of a dict":
             cx.keep(node, reason)
+            return
+        if reason and not self._looked_up_by_type(node, above, cx):
+            if isinstance(above, cst.DictElement):
+                message = "the name of a tensor type as a key: change it if the dict is looked up by x.type()"
+                cx.report(node, message, Safety.MANUAL, severity=WARNING)
+            else:
+                cx.keep(node, reason)
             return
         comparison = cx.parent(above) if isinstance(above, cst.ComparisonTarget) else above
         if isinstance(comparison, cst.Comparison) and self._compared(comparison, node, kind, cx):
             return
-        if self._asks_types(cx):
+        if self._asks_types(cx) and (call is None or _beside_type(call, cx)):
             new = f"torch.neuron.{kind}"
             fix = cx.fix("the name of the type", cx.replace(node, cx.literal(new, node)))
             evidence = [(node, "what .type() returns for a tensor on neuron (torch 2.13 source)")]
             cx.report(node, f"the type is called {new} on Trainium", Safety.REVIEW, fix=fix, evidence=evidence)
         else:
             cx.report(node, "the name of a tensor type: use dtype and device", Safety.MANUAL)
+
+    def _annotation(self, node: cst.SimpleString, cx: Context) -> None:
+        """A type written as text, alone or within another one."""
+        parts = [StringPart(node, at, name, "torch.Tensor") for at, name in names_in(node) if tensor_type(name)]
+        if parts:
+            fix = cx.fix("the type is torch.Tensor", *parts)
+            cx.report(node, "an annotation: the type of tensors on any device is torch.Tensor", Safety.SAFE, fix=fix)
 
     def _compared(self, comparison: cst.Comparison, node: cst.CSTNode, kind: str, cx: Context) -> bool:
         """`x.type() == "torch.cuda.HalfTensor"`."""
@@ -266,6 +288,13 @@ class TypedTensor(Transform):
         )
         cx.report(node, "a type says dtype and device: both are tested", Safety.SAFE, fix=fix)
         return True
+
+    def _looked_up_by_type(self, key: cst.CSTNode, above: cst.CSTNode | None, cx: Context) -> bool:
+        """Whether the dict of a key is, or may be, indexed by what `x.type()` gives."""
+        subscript = cx.index.enclosing(key, cst.Subscript) if isinstance(above, cst.Index) else None
+        holder = cx.parent(above) if isinstance(above, cst.DictElement) else subscript and subscript.value
+        subjects = list(indexed_by(cx, holder))
+        return any(_type_in(s, cx) for s in subjects) or (bool(subjects) and self._asks_types(cx))
 
     def _asks_types(self, cx: Context) -> bool:
         return any(
@@ -287,6 +316,21 @@ def _type_of(node: cst.CSTNode, cx: Context) -> bool:
     if not isinstance(node, cst.Call) or node.args or not isinstance(node.func, cst.Attribute):
         return False
     return node.func.attr.value == "type" and not cx.origin(node.func).names
+
+
+def _type_in(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether an expression is `x.type()`, or a variable that keeps it."""
+    if isinstance(node, cst.Name):
+        found = cx.names.bindings(node.value, cx.names.scope(node))
+        return any(b.value is not None and _type_of(b.value, cx) for b in found)
+    return _type_of(node, cx)
+
+
+def _beside_type(call: cst.CSTNode, cx: Context) -> bool:
+    """Whether a call compares a text with `x.type()`, or gives it to a function of this file."""
+    if not isinstance(call, cst.Call):
+        return True
+    return any(_type_in(a.value, cx) for a in call.args) or cx.devices.places.resolves(call)
 
 
 def _sets_default(node: cst.CSTNode, cx: Context) -> bool:

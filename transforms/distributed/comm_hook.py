@@ -19,9 +19,17 @@ COMM_HOOK = Rule(
         "Hooks take streams from a pool, which the device does not offer. bfloat16 parameters halve the traffic "
         "instead."
     ),
-    silent="Own methods of that name.",
+    silent="Own methods of that name; hooks of autograd and of modules; arguments that are None.",
 )
 _METHODS = frozenset(("register_comm_hook", "_register_builtin_comm_hook"))
+_ARGUMENTS = {
+    "lightning": "ddp_comm_hook",
+    "pytorch_lightning": "ddp_comm_hook",
+    "accelerate": "comm_hook",
+}
+"""Packages that register the hook given by an argument (Lightning 2.5 DDPStrategy, accelerate 1.15
+DistributedDataParallelKwargs)."""
+_MESSAGE = "communication hooks do not run on neuron: leave it out, or keep parameters in bfloat16 to halve the traffic"
 
 
 class CommHook(Transform):
@@ -34,12 +42,14 @@ class CommHook(Transform):
     def check(self, node: cst.CSTNode, cx: Context) -> None:
         """Look at one call."""
         assert isinstance(node, cst.Call)
+        for name in sorted(cx.origin(node.func).names):
+            keyword = _ARGUMENTS.get(name.split(".")[0])
+            arg = cx.argument(node, keyword) if keyword is not None else None
+            if arg is not None and cx.code(arg.value).rpartition(".")[2] not in ("None", "NO"):
+                cx.report(arg, _MESSAGE, Safety.MANUAL)
+                return
         if not isinstance(node.func, cst.Attribute) or node.func.attr.value not in _METHODS:
             return
         if cx.origin(node.func).names or cx.devices.places.methods(node.func.attr.value):
             return
-        message = (
-            "communication hooks do not run on neuron: leave it out, or keep parameters in bfloat16 to halve the "
-            "traffic"
-        )
-        cx.report(node.func.attr, message, Safety.MANUAL)
+        cx.report(node.func.attr, _MESSAGE, Safety.MANUAL)

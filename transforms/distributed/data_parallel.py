@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import libcst as cst
 
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import conditions, elsewhere
 from transforms.tables.distributed import DATA_PARALLEL, DDP
 
 DATA_PARALLEL_RULE = Rule(
@@ -24,8 +24,8 @@ DATA_PARALLEL_RULE = Rule(
     why="A TorchNeuron process owns one device, and DataParallel's scatter and gather exist for CUDA only.",
     silent=(
         "It is a warning behind a test for more than one device, and where an option asks for it in a function that "
-        "wraps by DistributedDataParallel in another branch. Type tests such as "
-        "`isinstance(model, nn.DataParallel)`, which are false and harmless."
+        "wraps by DistributedDataParallel in another branch. Tests of the type such as "
+        "`isinstance(model, nn.DataParallel)` or `type(model) is nn.DataParallel`, which are false and harmless."
     ),
 )
 
@@ -50,8 +50,10 @@ class DataParallel(Transform):
         if last in ("DataParallel", "data_parallel") or isinstance(above, cst.Call):
             if not (cx.origin(node).names & DATA_PARALLEL) or self._part(node, above, cx):
                 return
+            if elsewhere(node, cx) is not None:
+                return
             called = isinstance(above, cst.Call) and above.func is node
-            if not called and cx.is_type(node):
+            if not called and (cx.is_type(node) or _in_type_constant(node, cx)):
                 if isinstance(cx.parent(above) if above is not None else None, cst.ClassDef):
                     cx.report(node, "a subclass of DataParallel works on CUDA only", Safety.MANUAL, severity=WARNING)
                 return
@@ -70,6 +72,18 @@ class DataParallel(Transform):
         )
 
 
+def _in_type_constant(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether a node stands in a variable, alone or in a tuple, that is only used as a type: `WRAPPERS = (A, B)`."""
+    child, above = node, cx.parent(node)
+    while isinstance(above, (cst.Tuple, cst.Element)):
+        child, above = above, cx.parent(above)
+    if not isinstance(above, cst.Assign) or above.value is not child or len(above.targets) > 1:
+        return False
+    target = above.targets[0].target
+    uses = cx.names.uses(target.value, cx.names.scope(target)) if isinstance(target, cst.Name) else []
+    return bool(uses) and all(cx.is_type(use) for use in uses)
+
+
 def _single(call: cst.CSTNode | None, cx: Context) -> bool:
     """Whether the wrapper is told to use one device or none, so that it does nothing."""
     if not isinstance(call, cst.Call):
@@ -84,36 +98,12 @@ def _beside_ddp(node: cst.CSTNode, cx: Context) -> bool:
     A last branch is what a run of one process takes, and a test of the distributed run's absence is one, too.
     """
     function = cx.index.enclosing(node, cst.FunctionDef)
-    if not any(holds and _is_option(test, cx) for test, holds in _tests(node, cx)):
+    if not any(holds and _is_option(test, cx) for test, holds in conditions(node, cx)):
         return False
     for call in cx.index.nodes(cst.Call):
         if cx.origin(call.func).names & DDP and cx.index.enclosing(call, cst.FunctionDef) is function:
             return True
     return False
-
-
-def _tests(node: cst.CSTNode, cx: Context) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """Conditions around a node in its function, and whether they hold there."""
-    child = node
-    for above in cx.index.ancestors(node):
-        if isinstance(above, (cst.FunctionDef, cst.Lambda)):
-            return
-        if isinstance(above, (cst.If, cst.IfExp)) and child is not above.test:
-            yield from _parts(above.test, child is above.body)
-        elif isinstance(above, cst.BooleanOperation) and child is above.right:
-            yield from _parts(above.left, isinstance(above.operator, cst.And))
-        child = above
-
-
-def _parts(test: cst.BaseExpression, holds: bool) -> Iterator[tuple[cst.BaseExpression, bool]]:
-    """The parts of a condition that surely hold, or surely fail."""
-    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-        yield from _parts(test.expression, not holds)
-    elif isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And if holds else cst.Or):
-        yield from _parts(test.left, holds)
-        yield from _parts(test.right, holds)
-    else:
-        yield test, holds
 
 
 def _is_option(test: cst.BaseExpression, cx: Context) -> bool:
@@ -128,7 +118,7 @@ def _is_option(test: cst.BaseExpression, cx: Context) -> bool:
 
 def _behind_count(node: cst.CSTNode, cx: Context) -> bool:
     """Whether the wrapper is made for more than one device only: `if torch.cuda.device_count() > 1`."""
-    return any(_counts_several(test, holds, cx) for test, holds in _tests(node, cx))
+    return any(_counts_several(test, holds, cx) for test, holds in conditions(node, cx))
 
 
 def _counts_several(test: cst.BaseExpression, holds: bool, cx: Context) -> bool:

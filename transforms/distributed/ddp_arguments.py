@@ -56,6 +56,8 @@ class DdpArguments(Transform):
             self._wrapped(node, node.func, 0, cx)
         elif origin.name == "functools.partial" and node.args and cx.origin(node.args[0].value).names & DDP:
             self._wrapped(node, node.args[0].value, 1, cx)
+        elif (base := _base_of_super(node, cx)) is not None and not portable(cx):
+            self._wrapped(node, base, 0, cx)
 
     def _wrapped(self, call: cst.Call, named: cst.CSTNode, skipped: int, cx: Context) -> None:
         found = [cx.argument(call, p, i + skipped) for i, p in enumerate(_PARAMETERS)][1:]
@@ -104,6 +106,18 @@ class DdpArguments(Transform):
             else:
                 change.drop(arg)
         return change
+
+
+def _base_of_super(call: cst.Call, cx: Context) -> cst.CSTNode | None:
+    """The only base of a class, torch's wrapper, where the call is `super().__init__(...)` in it."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "__init__" or not isinstance(func.value, cst.Call):
+        return None
+    holder = cx.index.enclosing(call, cst.ClassDef)
+    if cx.origin(func.value.func).name != "builtins.super" or holder is None or len(holder.bases) != 1:
+        return None
+    base = holder.bases[0].value
+    return base if cx.origin(base).names & DDP else None
 
 
 def _read_back(call: cst.Call, cx: Context) -> cst.Attribute | None:

@@ -47,8 +47,16 @@ class ForkStart(Transform):
         if name not in _STARTERS:
             return
         arg = cx.argument(node, *_STARTERS[name])
-        if arg is None or cx.string(arg.value) != "fork":
+        if arg is None or not _is_fork(arg.value, cx):
             return
         loads = name.endswith("DataLoader")
         who = "workers of this loader" if loads else "processes started by fork"
         cx.report(arg, f'{who} can\'t use the neuron device: "spawn" can', Safety.MANUAL, severity=WARNING)
+
+
+def _is_fork(value: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a value is the literal `fork`, in place or as all that its variable is set to."""
+    if isinstance(value, cst.Name):
+        found = cx.names.bindings(value.value, cx.names.scope(value))
+        return bool(found) and all(b.kind == "assign" and cx.string(b.value) == "fork" for b in found)
+    return cx.string(value) == "fork"

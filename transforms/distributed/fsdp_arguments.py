@@ -20,7 +20,8 @@ FSDP_ARGUMENTS = Rule(
     silent=(
         "`device_id=torch.cuda.current_device()`, which is right once the call is renamed, and an integer id, "
         "which torch "
-        "reads as an index of the accelerator; ShardedGradScaler is a gradient scaler like others (TN202)."
+        "reads as an index of the accelerator; `CPUOffload(offload_params=False)`; fully_shard; ShardedGradScaler is a "
+        "gradient scaler like others (TN202)."
     ),
 )
 
@@ -38,9 +39,17 @@ class FsdpArguments(Transform):
         if not cx.origin(node.func).names & FSDP:
             return
         offload = cx.argument(node, "cpu_offload", 3)
-        if offload is not None and not (isinstance(offload.value, cst.Name) and offload.value.value == "None"):
+        if offload is not None and not _is_off(offload.value, cx):
             message = "cpu_offload moves parameters through the host in every step: slow on Trainium"
             cx.report(offload, message, Safety.MANUAL, severity=WARNING)
         if not any(f.rule == FSDP_ARGUMENTS.code and f.safety is Safety.NOTE for f in cx.findings):
             message = "FSDP runs; fully_shard (FSDP2) is the form that TorchNeuron documents as supported"
             cx.report(node.func, message, Safety.NOTE)
+
+
+def _is_off(value: cst.BaseExpression, cx: Context) -> bool:
+    """Whether parameters stay on the device: None, or `CPUOffload(offload_params=False)`, which is its default."""
+    if isinstance(value, cst.Call) and cx.origin(value.func).name.endswith(".CPUOffload"):
+        params = cx.argument(value, "offload_params", 0)
+        return params is None or (isinstance(params.value, cst.Name) and params.value.value == "False")
+    return isinstance(value, cst.Name) and value.value == "None"

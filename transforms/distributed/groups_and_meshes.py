@@ -19,7 +19,7 @@ HAND_BUILT_GROUP = Rule(
     argument="It never edits.",
     source="TorchNeuron documentation 2.33, distributed training: prefer DeviceMesh",
     why="init_device_mesh records the replica groups that the compiler needs; new_group does not.",
-    silent="Groups on gloo. It speaks once per file.",
+    silent="Groups on gloo, and those of a file whose default group is on gloo. It speaks once per file.",
 )
 MESH_TOPOLOGY = Rule(
     code="TN413",
@@ -29,7 +29,7 @@ MESH_TOPOLOGY = Rule(
     argument="It never edits: the order decides which ranks hold which shards.",
     source="TorchNeuron documentation 2.33, best practices: keep tensor parallelism innermost, inside a chip",
     why="Neighbouring ranks share a chip and its fast links; tensor parallelism communicates in every layer.",
-    silent="Meshes whose names are not written in place.",
+    silent="Meshes whose names are not written in place, and meshes of the CPU.",
 )
 _MESHES = frozenset(
     (
@@ -64,6 +64,9 @@ class GroupsAndMeshes(Transform):
     def _mesh(self, call: cst.Call, cx: Context) -> None:
         arg = cx.argument(call, "mesh_dim_names")
         if arg is None or not isinstance(arg.value, (cst.Tuple, cst.List)):
+            return
+        device = cx.argument(call, "device_type", 0)
+        if device is not None and cx.string(device.value) == "cpu":
             return
         dimensions = [set(words(cx.string(e.value) or "")) for e in arg.value.elements]
         if any(d & _TENSOR for d in dimensions[:-1]) and not dimensions[-1] & _TENSOR:

@@ -13,8 +13,10 @@ from transforms.engine.index import below
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.moves import MoveStatement
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import leaves
 from transforms.flow.device_use import DeviceUse, device_uses
 from transforms.flow.effects import Effects, blocks, effects, meet
+from transforms.flow.groups import runs_on_host
 from transforms.tables.distributed import INIT_CALLS
 
 INIT_ORDER = Rule(
@@ -35,9 +37,8 @@ INIT_ORDER = Rule(
         "choose the device first, because NCCL wants it so."
     ),
     silent=(
-        "Seeds, `is_available` and `device_count`, which do not start the runtime; "
-        "a device that is "
-        "used first in another file."
+        "Seeds, `is_available` and `device_count`, which do not start the runtime; groups on gloo; branches that end "
+        "the function after they used the device; a device that is used first in another file."
     ),
     examples=(
         (
@@ -93,7 +94,8 @@ class InitOrder(Transform):
 
 def _starts(cx: Context) -> list[_Start]:
     """Calls that start the group, and calls of the functions of this file that do so."""
-    found = [_Start(c, None) for c in cx.index.nodes(cst.Call) if cx.origin(c.func).names & INIT_CALLS]
+    calls = [c for c in cx.index.nodes(cst.Call) if cx.origin(c.func).names & INIT_CALLS]
+    found = [_Start(c, None) for c in calls if not runs_on_host(cx, c)]
     holders: dict[int, cst.Call] = {}
     for start in found:
         function = cx.index.enclosing(start.call, cst.FunctionDef)
@@ -195,6 +197,8 @@ class _Order:
                     or _in_header(use.node, self.start.call, statement, self.cx)
                 ):
                     if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
+                        break
+                    if here is not statement and _leaves(use.node, statement, self.cx):
                         break
                     assert isinstance(statement, _LINES) and isinstance(here, _LINES)
                     found.append(_Early(use, block, statement, here))
@@ -344,6 +348,19 @@ def _writes_part(cx: Context, function: cst.CSTNode, part: str) -> bool:
 def _mentions(cx: Context, call: cst.Call, name: str) -> bool:
     """Whether a call is given a variable, or is made on it."""
     return any(a is call for n in cx.index.names.get(name, []) for a in cx.index.ancestors(n))
+
+
+def _leaves(node: cst.CSTNode, statement: cst.CSTNode, cx: Context) -> bool:
+    """Whether a branch inside of `statement` runs a node and then ends the function."""
+    left = False
+    for above in cx.index.ancestors(node):
+        if above is statement:
+            return left and not isinstance(above, cst.Try)
+        if isinstance(above, cst.Try):
+            return False
+        if isinstance(above, cst.BaseSuite):
+            left = left or leaves(above, cx, loops=False)
+    return False
 
 
 def _on_one_line(some: cst.CSTNode, other: cst.CSTNode, line: cst.CSTNode, cx: Context) -> bool:

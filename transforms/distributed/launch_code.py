@@ -10,6 +10,8 @@ from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.residue import is_docstring
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import conditions
+from transforms.flow.groups import starts_on_host
 
 LAUNCH_CODE = Rule(
     code="TN411",
@@ -25,7 +27,10 @@ LAUNCH_CODE = Rule(
         "nvidia-smi does not "
         "exist on a Trainium host; neuron-ls and neuron-monitor do."
     ),
-    silent="Workers that set LOCAL_RANK themselves; torchrun with a number of processes; `shutil.which`.",
+    silent=(
+        "Workers that set LOCAL_RANK themselves, or whose process group is on gloo and that use no device; torchrun "
+        "with a number of processes; `shutil.which`; texts for people."
+    ),
 )
 _SPAWN = frozenset(("torch.multiprocessing.spawn", "torch.multiprocessing.start_processes"))
 _RUNNERS = ("subprocess.", "os.system", "os.popen", "pexpect.", "asyncio.create_subprocess")
@@ -42,7 +47,7 @@ class LaunchCode(Transform):
     def check(self, node: cst.CSTNode, cx: Context) -> None:
         """Look at one call or string."""
         if isinstance(node, cst.Call):
-            if cx.origin(node.func).names & _SPAWN and "LOCAL_RANK" not in cx.source.text:
+            if cx.origin(node.func).names & _SPAWN and "LOCAL_RANK" not in cx.source.text and not _needs_no_core(cx):
                 message = (
                     "mp.spawn sets no LOCAL_RANK, by which a process finds its core: start with torchrun, or set "
                     "it in the worker"
@@ -71,28 +76,23 @@ class LaunchCode(Transform):
 
     def _asked(self, call: cst.Call, cx: Context) -> bool:
         """Whether the command runs only where `shutil.which` finds it."""
-        child: cst.CSTNode = call
-        for above in cx.index.ancestors(call):
-            test = above.test if isinstance(above, (cst.If, cst.IfExp)) and above.body is child else None
-            if isinstance(above, cst.BooleanOperation) and above.right is child and isinstance(above.operator, cst.And):
-                test = above.left
-            if test is not None and any(self._finds(n, cx) for n in _conjuncts(test)):
-                return True
-            child = above
-        return False
+        return any(self._finds(test, holds, cx) for test, holds in conditions(call, cx))
 
-    def _finds(self, node: cst.CSTNode, cx: Context) -> bool:
-        """Whether an expression is true only where the tool is there."""
+    def _finds(self, node: cst.CSTNode, holds: bool, cx: Context) -> bool:
+        """Whether an expression is true (false, where it does not hold) only where the tool is there."""
         if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
             target = node.comparisons[0]
             none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
-            return none and isinstance(target.operator, (cst.IsNot, cst.NotEqual)) and self._finds(node.left, cx)
+            there = isinstance(target.operator, (cst.IsNot, cst.NotEqual) if holds else (cst.Is, cst.Equal))
+            return none and there and self._finds(node.left, True, cx)
+        if not holds:
+            return False
         if isinstance(node, cst.NamedExpr):
-            return self._finds(node.value, cx)
+            return self._finds(node.value, True, cx)
         if isinstance(node, cst.Name):
             found = cx.names.bindings(node.value, cx.names.scope(node))
             value = found[0].value if len(found) == 1 else None
-            return isinstance(value, cst.Call) and self._finds(value, cx)
+            return isinstance(value, cst.Call) and self._finds(value, True, cx)
         which = isinstance(node, cst.Call) and cx.origin(node.func).name == "shutil.which"
         return which and isinstance(node, cst.Call) and bool(node.args) and "nvidia-smi" in cx.code(node.args[0].value)
 
@@ -117,8 +117,7 @@ class LaunchCode(Transform):
         return before is not None and before.replace("-", "_") == "__nproc_per_node"
 
 
-def _conjuncts(test: cst.CSTNode) -> list[cst.CSTNode]:
-    """The parts of a test that must all hold."""
-    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
-        return [*_conjuncts(test.left), *_conjuncts(test.right)]
-    return [test]
+def _needs_no_core(cx: Context) -> bool:
+    """Whether the workers talk over gloo alone, in a file that names no device."""
+    data = cx.source.data.lower()
+    return b"cuda" not in data and b"neuron" not in data and starts_on_host(cx)

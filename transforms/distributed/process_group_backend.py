@@ -113,7 +113,7 @@ class ProcessGroupBackend(Transform):
             text, key = cx.code(asked), cx.code(node)
             message = f"{key} is a key that {text} looks up, on Trainium neuron: change it with its value"
             cx.report(node, message, Safety.MANUAL, evidence=[(asked, "looked up here")])
-        elif reason := text_role(cx, node):
+        elif reason := text_role(cx, node) or _searched(node, cx):
             cx.keep(node, reason)
         else:
             message = f"{cx.code(node)} may name a process-group backend: nothing in this file says how it is used"
@@ -167,6 +167,21 @@ class ProcessGroupBackend(Transform):
             "options"
         )
         cx.report(node, message, Safety.MANUAL, severity=WARNING if _guarded(node, cx) else ERROR)
+
+
+def _searched(node: cst.CSTNode, cx: Context) -> str:
+    """Why a text is looked for in the message of an error (`if "NCCL" in str(error)`), empty when it is not."""
+    test = cx.parent(node)
+    if not isinstance(test, cst.Comparison) or test.left is not node or len(test.comparisons) > 1:
+        return ""
+    stack: list[cst.CSTNode] = [test.comparisons[0].comparator]
+    while stack:
+        here = stack.pop()
+        bindings = cx.names.bindings(here.value, cx.names.scope(here)) if isinstance(here, cst.Name) else []
+        if any(b.kind == "except" for b in bindings):
+            return "looked for in an error"
+        stack += here.children
+    return ""
 
 
 def _last(node: cst.CSTNode) -> str:

@@ -17,7 +17,7 @@ UNEVEN_SPLIT = Rule(
     argument="It never edits: the parts have to be padded to one size, and the program must know which rows are real.",
     source="sources of TorchNeuron's process group: only even split sizes are supported",
     why="Sizes that differ by rank are dynamic shapes. Token dispatch of mixtures of experts is the usual case.",
-    silent="Calls without sizes; groups on gloo.",
+    silent="Calls without sizes, or with one size for all parts (`[n] * world`); groups on gloo.",
 )
 _SINGLE = frozenset(("torch.distributed.all_to_all_single", "torch.distributed.distributed_c10d.all_to_all_single"))
 _FUNCTIONAL = frozenset(
@@ -48,10 +48,16 @@ class UnevenSplit(Transform):
         first = 1 if functional else 2
         for place, name in enumerate(("output_split_sizes", "input_split_sizes")):
             arg = cx.argument(node, name, first + place)
-            if arg is not None and not _is_none(arg.value):
+            if arg is not None and not _is_none(arg.value) and not self._even(arg.value, cx):
                 surely = not functional and not self._may_be_none(arg.value, cx)
                 message = f"{name}: the neuron backend takes even splits only; pad the parts to one size"
                 cx.report(arg, message, Safety.MANUAL, severity=ERROR if surely else WARNING)
+
+    def _even(self, value: cst.BaseExpression, cx: Context) -> bool:
+        """Whether all parts have one size: `[n] * world`, `[4, 4]`."""
+        if isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Multiply):
+            return any(isinstance(side, cst.List) and len(side.elements) == 1 for side in (value.left, value.right))
+        return isinstance(value, cst.List) and len({cx.integer(e.value) or id(e) for e in value.elements}) == 1
 
     def _may_be_none(self, value: cst.BaseExpression, cx: Context) -> bool:
         """Whether the sizes may be absent after all."""

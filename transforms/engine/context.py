@@ -70,6 +70,7 @@ class Context:
         self.findings: list[PendingFinding] = []
         self.held: list[cst.CSTNode] = []
         self.held_why: dict[int, str] = {}
+        self.held_kept: set[int] = set()
         self._transform: Transform | None = None
         self._devices: Devices | None = None
         self._shared: dict[object, object] = {}
@@ -148,11 +149,15 @@ class Context:
         return True
 
     def is_type(self, node: cst.CSTNode) -> bool:
-        """Whether an expression stands for a type: annotation, base class, isinstance, except clause."""
+        """Whether an expression stands for a type: annotation, base class, isinstance, `type(x) is T`, pattern."""
         child = node
         for above in self.index.ancestors(node):
             if isinstance(above, cst.Annotation):
                 return True
+            if isinstance(above, cst.MatchClass):
+                return above.cls is child
+            if isinstance(above, cst.Comparison):
+                return any(_asks_type(side) for side in (above.left, *(c.comparator for c in above.comparisons)))
             if isinstance(above, cst.Arg) and isinstance(holder := self.parent(above), cst.ClassDef):
                 return any(a is above for a in holder.bases)
             if isinstance(above, cst.Call):
@@ -189,7 +194,7 @@ class Context:
         late = bool(taken) and not isinstance(taken[0].scope, cst.Module) and not self._bound_before(root, at)
         if late or (taken and self.origin_of(root, scope).name != root):
             return f"__import__({self.quote(at)}{root}{self.quote(at)}).{rest}", []
-        return qualified, [f"import {root}"]
+        return qualified, [] if taken and self._bound_before(root, at) else [f"import {root}"]
 
     def _bound_before(self, alias: str, at: cst.CSTNode) -> bool:
         """Whether an import has surely given the name its value when the code at a place runs."""
@@ -327,12 +332,14 @@ class Context:
         """Leave a site alone on purpose, and say why."""
         self.findings.append(PendingFinding(self._code(rule), site, reason, None, None, [], None, reason))
 
-    def hold(self, *blocks: cst.CSTNode, why: str = "") -> None:
+    def hold(self, *blocks: cst.CSTNode, why: str = "", keep: bool = False) -> None:
         """Nothing inside these nodes is edited: the reason for it stands outside of them and stays.
 
-        `why` ends the messages of what is held.
+        `why` ends the messages of what is held. With `keep` all sites inside are left alone on purpose, for it.
         """
         self.held += blocks
+        if keep:
+            self.held_kept.update(id(block) for block in blocks)
         if why:
             self.held_why.update((id(block), why) for block in blocks)
 
@@ -362,3 +369,10 @@ class Context:
     def replace_from(self, first: cst.CSTNode, last: cst.CSTNode, text: str) -> ReplaceFrom:
         """New text for the range from one node to another."""
         return ReplaceFrom(first, last, text)
+
+
+def _asks_type(node: cst.CSTNode) -> bool:
+    """Whether an expression is the type of a value: `type(x)`, `x.__class__`."""
+    if isinstance(node, cst.Call):
+        return len(node.args) == 1 and isinstance(node.func, cst.Name) and node.func.value == "type"
+    return isinstance(node, cst.Attribute) and node.attr.value == "__class__"

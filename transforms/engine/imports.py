@@ -20,6 +20,7 @@ from transforms.engine.model import (
     Safety,
 )
 from transforms.engine.names import dotted_name
+from transforms.engine.residue import is_fatal
 from transforms.engine.statements import RemoveStatement
 from transforms.engine.words import is_specific
 
@@ -101,7 +102,9 @@ class ImportNodes:
             rule = blocked.rule if blocked else "TN003"
             worst = blocked.severity if blocked and blocked.severity else severity
             if not known and not blocked:
-                worst = ERROR
+                worst = ERROR if is_fatal(qualified) else WARNING
+                message = f"{qualified} has no known counterpart on neuron, and this file uses it"
+                return _manual(alias.name, message, worst, rule)
             return _manual(alias.name, f"{qualified} is still used in this file", worst, rule)
         safety = Safety.SAFE
         for owner in known:
@@ -281,7 +284,7 @@ class ImportNodes:
         found: list[cst.SimpleString] = []
         for string in self.cx.index.nodes(cst.SimpleString) if bound is not None else ():
             assert bound is not None
-            if not re.search(rf"\b{re.escape(bound.value)}\b", string.value):
+            if not re.search(rf"(?<![\w.]){re.escape(bound.value)}\b", string.value):
                 continue
             call = self.cx.index.enclosing(string, cst.Call)
             cast = call is not None and dotted_name(call.func).rpartition(".")[2] == "cast"

@@ -60,6 +60,10 @@ def _hold(cx: Context) -> None:
             if block is not None:
                 stopped.setdefault(id(f.fix), cx.held_why.get(block, _SEVERAL))
     for finding in cx.findings:
+        inside = next((id(a) for a in (finding.site, *cx.index.ancestors(finding.site)) if id(a) in cx.held_kept), None)
+        if inside is not None and finding.safety is not None:
+            finding.fix, finding.safety, finding.severity = None, None, None
+            finding.reason = cx.held_why.get(inside, _SEVERAL)
         if finding.fix is not None and id(finding.fix) in stopped:
             why = stopped[id(finding.fix)]
             finding.fix, finding.safety, finding.severity = None, Safety.MANUAL, WARNING
@@ -101,7 +105,7 @@ def _wanted(
         yield from fix.requires
         for change in fix.changes:
             yield from change.wants()
-    yield from residue.candidates
+    yield from residue.asked()
     yield from imports.wants()
 
 

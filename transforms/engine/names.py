@@ -21,6 +21,8 @@ _FROM_IMPORTS = (cst.ImportFrom, cst.LazyImportFrom)
 _COMPREHENSION_SET = frozenset(_COMPREHENSIONS)
 
 
+_IMPORTERS = frozenset({"importlib.import_module", "pytest.importorskip"})
+"""Functions that return the module whose name they are given (Python library, pytest)."""
 _USING = frozenset(
     (
         *(cst.Call, cst.Subscript, cst.Index, cst.BinaryOperation, cst.BooleanOperation, cst.UnaryOperation),
@@ -361,11 +363,26 @@ class Names:
                 names |= deeper.names
                 local |= deeper.local
                 why = why or deeper.why
+            elif binding.kind == "assign" and (module := self.module_of_call(binding.value)):
+                names.add(module)
             else:
                 local = True
         if names and isinstance(found[0].scope, cst.Module) and self.executes:
             why = why or "exec() may rebind module names"
         return Origin(frozenset(names), local, why)
+
+    def module_of_call(self, value: cst.CSTNode | None) -> str:
+        """The module that a call such as `pytest.importorskip("torch")` imports, empty for other expressions."""
+        if not isinstance(value, cst.Call) or not value.args or value.args[0].keyword is not None:
+            return ""
+        given = value.args[0].value
+        text = given.evaluated_value if isinstance(given, cst.SimpleString) else None
+        if not isinstance(text, str) or not all(part.isidentifier() for part in text.split(".")):
+            return ""
+        importer = self.origin(value.func).name
+        if importer == "builtins.__import__":
+            return text.split(".")[0]
+        return text if importer in _IMPORTERS else ""
 
     @property
     def stars(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import libcst as cst
@@ -24,7 +25,14 @@ UNKNOWN_SITE = Rule(
 )
 
 _FATAL = ("torch.cuda", "torch.backends.cuda", "torch.backends.cudnn", "torch_xla", "torch.version.cuda")
+_PATH = re.compile(r"\btorch\.(cuda|backends\.cud\w+)\.\w+")
+_PATH_IN_TEXT = "holds a path of torch.cuda: where it is looked up or run, change it with the code that it is for"
 _FOREIGN_TEXT = "names CUDA or XLA and nothing says what the text is for"
+
+
+def is_fatal(name: str) -> bool:
+    """Whether a qualified name without counterpart raises on a host that has neither CUDA nor XLA."""
+    return any(name == f or name.startswith(f + ".") for f in _FATAL)
 
 
 class Residue:
@@ -91,11 +99,22 @@ class Residue:
         """Findings for candidates that no finding's site touches."""
         taken = _Ranges(covered)
         for node in self.candidates:
-            if not spans.has(node) or taken.touches(*spans.of(node)):
+            if not spans.has(node) or all(taken.touches(*spans.of(part)) for part in self._own_parts(node)):
                 continue
             if (pending := self._judge(node)) is not None:
                 taken.add(*spans.of(node))
                 yield pending
+
+    def _own_parts(self, node: cst.CSTNode) -> list[cst.CSTNode]:
+        """What of a candidate names CUDA: the texts of an f-string, whose expressions are sites of their own."""
+        parts = [p for p in getattr(node, "parts", ()) if is_specific(getattr(p, "value", ""))]
+        return parts or [node]
+
+    def asked(self) -> Iterator[cst.CSTNode]:
+        """Nodes whose place `uncovered` needs."""
+        for node in self.candidates:
+            yield node
+            yield from self._own_parts(node)
 
     def _judge(self, node: cst.CSTNode) -> PendingFinding | None:
         if isinstance(node, (cst.SimpleString, cst.FormattedString, cst.TemplatedString)):
@@ -104,6 +123,8 @@ class Residue:
                 return self._kept(node, reason)
             code = self.cx.code(node)
             shown = code if len(code) < 60 else code[:57] + "..."
+            if _PATH.search(code):
+                return self._open(node, f"{shown} {_PATH_IN_TEXT}", WARNING)
             return self._open(node, f"{shown} {_FOREIGN_TEXT}", WARNING)
         if (statement := self._statement_of_import(node)) is not None:
             return self._imported(node, statement)
@@ -111,7 +132,19 @@ class Residue:
         foreign = [n for n in sorted(origin.names) if is_specific(n) and n.split(".")[0] != "builtins"]
         if foreign and not (isinstance(node, cst.Name) and self._attribute_or_keyword(node)):
             return self._foreign(node, foreign, origin)
+        if self._may_be_torch(node):
+            message = "torch is a value here, not an import: if it is the package, this needs the name of torch.neuron"
+            return self._open(node, message, WARNING)
         return self._kept(node, self._reason(node))
+
+    def _may_be_torch(self, node: cst.CSTNode) -> bool:
+        """Whether this is `cuda` of `torch.cuda`, where torch is a parameter, an attribute, or what a call gives."""
+        above = self.cx.parent(node)
+        if not isinstance(above, cst.Attribute) or above.attr is not node or self.cx.origin(above).names:
+            return False
+        holder = above.value
+        last = holder.attr if isinstance(holder, cst.Attribute) else holder
+        return isinstance(last, cst.Name) and last.value == "torch"
 
     def _attribute_or_keyword(self, node: cst.Name) -> bool:
         above = self.cx.parent(node)
@@ -130,7 +163,7 @@ class Residue:
         name = names[0]
         if name.startswith("."):
             return self._kept(node, "name of the repository")
-        fatal = any(name == f or name.startswith(f + ".") for f in _FATAL) and not origin.local
+        fatal = is_fatal(name) and not origin.local
         return self._open(node, f"{name} has no known counterpart on neuron", ERROR if fatal else WARNING)
 
     def _imported(self, node: cst.CSTNode, statement: cst.CSTNode) -> PendingFinding | None:
@@ -249,8 +282,20 @@ _PRINTERS = frozenset(
         "fail",
         "skip",
         "xfail",
+        "skipTest",
+        "skipIf",
+        "skipUnless",
+        "echo",
+        "secho",
     ]
 )
+_LABELS = frozenset(
+    "getLogger get_logger record_function range_push range_start add_scalar add_scalars set_description "
+    "title set_title suptitle xlabel ylabel set_xlabel set_ylabel legend".split()
+)
+"""Functions that give a name to a logger, a range of a profile, a curve, or a plot."""
+SPEAKING = _PRINTERS | _LABELS
+_COLUMNS = frozenset({"columns", "fieldnames", "field_names", "headers"})
 _HELP = frozenset(
     [
         "help",
@@ -270,9 +315,17 @@ _HELP = frozenset(
 )
 
 
+_ADDRESS = re.compile(
+    r"(https?|s3|gs|hf)://\S+$|[^\s:]*\.(pt|pth|ckpt|safetensors|npy|npz|pkl|h5|csv|log|txt|md|png|svg|jpe?g|pdf)$"
+)
+_LOOKUPS = frozenset({"get", "pop", "setdefault"})
+
+
 def text_role(cx: Context, node: cst.CSTNode) -> str:
     """Why a text that names CUDA is for people (help, log, error, no effect), empty when it may be a value."""
     child: cst.CSTNode = node
+    if _ADDRESS.match(cx.string(node) or ""):
+        return "address or name of a data file"
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.Expr):
             return "text without effect"
@@ -280,10 +333,12 @@ def text_role(cx: Context, node: cst.CSTNode) -> str:
             return "error text" if not (isinstance(above, cst.Assert) and child is above.test) else ""
         if isinstance(above, cst.Arg) and above.keyword is not None and above.keyword.value in _HELP:
             return "help text" if above.keyword.value != "name" else "name for people"
+        if isinstance(above, cst.Arg) and above.keyword is not None and above.keyword.value in _COLUMNS:
+            return "name of a column"
         if isinstance(above, cst.Call):
             if child is above.func:
                 return ""
-            return _call_role(cx, above, node)
+            return _call_role(cx, above, node, child)
         if isinstance(above, (cst.Arg, cst.ConcatenatedString, cst.BinaryOperation, cst.FormattedString)):
             child = above
             continue
@@ -297,8 +352,12 @@ def text_role(cx: Context, node: cst.CSTNode) -> str:
             if above.key is child:
                 return "key of a dict"
             return "help text" if (cx.string(above.key) or "") in _HELP - {"name"} else ""
+        if isinstance(above, cst.MatchMappingElement) and above.key is child:
+            return "key of a dict"
         if isinstance(above, cst.Index):
             return _key_role(cx, above)
+        if isinstance(above, cst.Comparison):
+            return "key of a dict" if _asks_for_key(cx, above, node) else ""
         if isinstance(above, (cst.Element, cst.List, cst.Tuple)):
             child = above
             continue
@@ -316,16 +375,48 @@ def _key_role(cx: Context, index: cst.Index) -> str:
     return "key of a dict"
 
 
-def _call_role(cx: Context, call: cst.Call, node: cst.CSTNode) -> str:
+def _asks_for_key(cx: Context, test: cst.Comparison, node: cst.CSTNode) -> bool:
+    """Whether `"cuda_rng" in state` asks for a key that is read from the same object elsewhere in the file."""
+    target = test.comparisons[0]
+    if test.left is not node or not isinstance(target.operator, (cst.In, cst.NotIn)):
+        return False
+    holder, text = cx.code(target.comparator), cx.string(node)
+    for read in cx.index.nodes(cst.Subscript):
+        part = read.slice[0].slice
+        if isinstance(part, cst.Index) and cx.string(part.value) == text and cx.code(read.value) == holder:
+            return not cx.origin(read.value).names
+    for name in (n for lookup in _LOOKUPS for n in cx.index.names.get(lookup, [])):
+        method = cx.parent(name)
+        call = cx.parent(method) if isinstance(method, cst.Attribute) and method.attr is name else None
+        if not isinstance(method, cst.Attribute) or not isinstance(call, cst.Call) or call.func is not method:
+            continue
+        if call.args and cx.string(call.args[0].value) == text and cx.code(method.value) == holder:
+            return not cx.origin(method.value).names
+    return False
+
+
+def _call_role(cx: Context, call: cst.Call, node: cst.CSTNode, arg: cst.CSTNode) -> str:
     called = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted_name(call.func)
     if called in _PRINTERS:
         return "log text"
+    if called in _LABELS:
+        return "name for people"
+    if called == "namedtuple":
+        return "name of a field"
     if called.endswith(("Error", "Exception", "Warning", "Exit")):
         return "error text"
     if called == "format" and isinstance(call.func, cst.Attribute):
         return text_role(cx, call)
+    if called in ("get", "pop", "setdefault", "itemgetter") and call.args[0].value is node:
+        own = isinstance(call.func, cst.Attribute) and not cx.origin(call.func.value).names
+        return "key of a dict" if own or called == "itemgetter" else ""
+    keyword = arg.keyword.value if isinstance(arg, cst.Arg) and arg.keyword is not None else ""
+    if (called == "add_parser" and keyword == "aliases") or (called == "add_subparsers" and keyword == "dest"):
+        return "name of an option"
     if called in ("add_argument", "add_option", "add_parser", "option", "argument"):
         return "name of an option" if (cx.string(node) or "").startswith("-") or call.args[0].value is node else ""
+    if called in _LOOKUPS and isinstance(call.func, cst.Attribute) and call.args and call.args[0].value is node:
+        return "" if cx.origin(call.func.value).names else "key of a dict"
     if called in ("getattr", "hasattr", "setattr", "delattr") and len(call.args) > 1 and call.args[1].value is node:
         receiver = cx.origin(call.args[0].value)
         return "" if receiver.names and not receiver.ambiguous else "attribute of an own object"

@@ -133,7 +133,8 @@ class AmpUses:
 
     def _second(self, node: cst.CSTNode) -> bool:
         """Whether torch.cuda.amp is only the second choice of an import that prefers torch.amp."""
-        return all(self.is_second(b) for b in self._bindings(node) if b.imported in CUDA_AMP)
+        found = [b for b in self._bindings(node) if b.imported in CUDA_AMP]
+        return bool(found) and all(self.is_second(b) for b in found)  # names of star imports have no binding
 
     def is_second(self, binding: Binding) -> bool:
         """Whether an import stands in the `except` or `else` arm of a choice."""

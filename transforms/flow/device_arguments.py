@@ -10,8 +10,9 @@ import libcst as cst
 from transforms.engine.arguments import unpacks
 from transforms.engine.changes import Around, Change, Replace
 from transforms.engine.model import Safety
+from transforms.flow.conditions import conditions
 from transforms.flow.devices import names_device
-from transforms.flow.indexes import DEVICE, NONE, NUMBER, TEXT, kinds
+from transforms.flow.indexes import DEVICE, NONE, NUMBER, TEXT, kinds, several_devices
 from transforms.tables.rows import Row
 
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ def device_argument(cx: Context, call: cst.Call, row: Row) -> Given:
         index = cx.integer(value)
         if index or (index == 0 and cx.facts.distributed):
             given.doubt(value, "under torchrun a process owns only the index of its rank")
+        elif (several := several_devices(cx, value)) is not None:
+            given.doubt(several, "stands for several devices: under torchrun a process owns that of its rank")
         return given
-    if found <= {DEVICE, NONE}:
+    if found <= {DEVICE, NONE} or _asked_for_type(cx, value):
         return given
     if _speaks_of_device(value):
         given.changes.append(_wrapped(cx, value))
@@ -87,6 +90,20 @@ def _text(
 def _wrapped(cx: Context, value: cst.BaseExpression) -> Change:
     text, _ = cx.spell("torch.device", value)
     return Around(value, f"{text}(", ")")
+
+
+def _asked_for_type(cx: Context, value: cst.BaseExpression) -> bool:
+    """Whether a test around the call has read `.type` of the value, which an index or a text does not have."""
+    if not isinstance(value, cst.Name):
+        return False
+    for test, _ in conditions(value, cx):
+        for name in cx.index.names.get(value.value, []):
+            read = cx.parent(name)
+            asked = isinstance(read, cst.Attribute) and read.value is name and read.attr.value == "type"
+            if asked and any(a is test for a in cx.index.ancestors(name)):
+                bindings = cx.names.bindings(value.value, cx.names.scope(value))
+                return all(cx.index.order(b.node) < cx.index.order(test) for b in bindings)
+    return False
 
 
 def _speaks_of_device(value: cst.BaseExpression) -> bool:

@@ -16,6 +16,7 @@ import libcst as cst
 from transforms.engine.model import Safety
 from transforms.flow.beside import alternatives, displays, indexed_by
 from transforms.flow.components import Component, Components, all_device_names
+from transforms.flow.library_parameters import library_value
 from transforms.flow.places import Origin, Place, Places, Sink, names_device
 from transforms.flow.storages import is_saved_location, map_location_dict
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Devices", "Verdict", "device_text", "names_device"]
 
-_DEVICE_TEXT = re.compile(r"cuda(:(\d+|\{\}|\{\w*\}|%d|%s|%i)?)?$")
+_DEVICE_TEXT = re.compile(r"cuda(:(\d+|\{\}|\{\w*(:\w*)?\}|%d|%s|%i)?)?$")
 Evidence = tuple[tuple[cst.CSTNode, str], ...]
 
 
@@ -76,6 +77,8 @@ class Devices:
         several = self._several(node, kinds)
         if several is not None:
             return several
+        if (library := library_value(self.cx, node)) is not None:
+            return Verdict("foreign", evidence=((library[0], f"{library[1].argument} among the parameters"),))
         if "foreign" in kinds:
             return Verdict("foreign", evidence=((kinds["foreign"].node, kinds["foreign"].text),))
         if component is not None:
@@ -103,9 +106,14 @@ class Devices:
     def _several(self, node: cst.CSTNode, kinds: dict[str, Sink]) -> Verdict | None:
         """The verdict for one of several accelerators that stand side by side: in a table, a list, a chain."""
         needed = "test" not in kinds and "key" not in kinds
+        if (sink := kinds.get("aware")) is not None:
+            return Verdict("aware", evidence=((sink.node, sink.text),))
         if (sink := kinds.get("multi")) is not None:
             return Verdict("multi", evidence=((sink.node, sink.text),), needed=needed)
-        other = next((o for o in alternatives(self.cx, node) if self.places.other_accelerator(o)), None)
+        beside = list(alternatives(self.cx, node))
+        if any((self.cx.string(o) or "").split(":")[0] == "neuron" for o in beside):
+            return Verdict("aware", evidence=((node, "neuron is chosen beside it"),))
+        other = next((o for o in beside if self.places.other_accelerator(o)), None)
         if other is not None:
             return Verdict("multi", evidence=((other, "another accelerator in the same choice"),), needed=needed)
         return None
@@ -121,7 +129,9 @@ class Devices:
         if (chain := self.chosen_by(component)) is not None:
             return Verdict("multi", evidence=((chain.node, chain.text),), subject=chain.node, needed=True)
         foreign = component.of_kind("foreign")
-        if foreign and (proof is None or proof.kind == "likely"):
+        mapped = bool(foreign) and all(s.text.startswith("device_map=") for s in foreign)
+        if foreign and not (mapped and proof is not None and proof.kind != "likely"):
+            # whatever else it is: another name would break the call of the library (a device map takes torch's names)
             return Verdict("foreign", evidence=((foreign[0].node, foreign[0].text),), needed=True)
         if proof is None and arm is not None and plain:
             proof = arm
@@ -133,6 +143,8 @@ class Devices:
             safety, evidence = self._certainty(component, proof, arm is not None)
             if elsewhere:
                 evidence = (*evidence, (node, elsewhere))
+            if mapped:
+                safety, evidence = Safety.REVIEW, (*evidence, (foreign[0].node, foreign[0].text))
             return Verdict("given", safety, evidence, group, keeps, probe=self._probe(node))
         if component.named and plain and self._goes_on(component):
             evidence = ((node, f"stored as {component.named}"), *([(node, elsewhere)] if elsewhere else []))

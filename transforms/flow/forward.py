@@ -122,14 +122,16 @@ class Forward(Tests):
     def _joined_text(self, above: cst.BinaryOperation, node: cst.CSTNode) -> Iterator[Sink | Place]:
         if isinstance(above.operator, cst.Add):
             tail = self.cx.string(above.right) if above.left is node else None
-            opens = above.left is node and (tail is None or tail.startswith(":"))
-            if opens or isinstance(node, (cst.List, cst.Tuple)):
+            indexed = tail is None or tail.startswith(":") or (tail.isdigit() and self._open(node))
+            if (above.left is node and indexed) or isinstance(node, (cst.List, cst.Tuple)):
                 yield from self.forward(above)
             else:
                 yield Sink("text", above, "part of a longer text")
         elif isinstance(above.operator, cst.Modulo):
             if above.left is node or _TEMPLATE.match(self.cx.string(above.left) or ""):
                 yield from self.forward(above)
+            elif self.cx.string(above.left) is None and isinstance(node, cst.SimpleString):
+                yield Sink("leak", above, "put into a text that is not known here")
             else:
                 yield Sink("text", above, "part of a text")
         elif isinstance(above.operator, cst.BitOr):
@@ -138,6 +140,12 @@ class Forward(Tests):
             yield from self.forward(above)
         else:
             yield Sink("leak", above, "part of a computation")
+
+    def _open(self, node: cst.CSTNode) -> bool:
+        """Whether a text ends with the colon before an index: `"cuda:"`, `"cuda" + ":"`."""
+        while isinstance(node, cst.BinaryOperation) and isinstance(node.operator, cst.Add):
+            node = node.right
+        return (self.cx.string(node) or "").endswith(":")
 
     def _formatted(self, part: cst.FormattedStringExpression) -> Iterator[Sink | Place]:
         """A value that opens an f-string, alone or before `:index`, stays a device name; others make a text."""
@@ -188,6 +196,9 @@ class Forward(Tests):
         if not isinstance(holder, (cst.List, cst.Tuple, cst.Set)):
             yield Sink("leak", element, "used in a way that can't be followed")
             return
+        if self.names_neuron(holder):
+            yield Sink("aware", holder, "neuron stands beside it")
+            return
         if self.names_other_accelerators(holder):
             yield Sink("multi", holder, "one of several accelerators")
             return
@@ -215,7 +226,11 @@ class Forward(Tests):
         holder = self.cx.parent(element)
         assert isinstance(holder, cst.Dict)
         if element.key is node:
-            if self.names_other_accelerators(holder):
+            if any(n.startswith("torch.version.") for n in self.cx.origin(element.value).names):
+                yield Sink("text", holder, "label of a version")
+            elif self.names_neuron(holder):
+                yield Sink("aware", holder, "neuron stands beside it")
+            elif self.names_other_accelerators(holder):
                 yield Sink("multi", holder, "one of several accelerators")
             else:
                 yield Sink("key", holder, "key of a dict", holder)

@@ -18,6 +18,7 @@ from transforms.tables.devices import (
     DEVICE_METHODS,
     FIELDS,
     INDEX_CALLS,
+    NEW_TENSORS,
     RECORDS,
 )
 from transforms.tables.frameworks import OTHER_ARRAYS, accelerator_argument
@@ -79,7 +80,7 @@ class Arguments(Locations):
         elif keyword in DEVICE_KEYWORDS and name.split(".")[0] in OTHER_ARRAYS:
             yield Sink("foreign", arg, f"{keyword}= of {name}, whose devices are not torch's")
         elif keyword in DEVICE_KEYWORDS:
-            known = name.startswith("torch.") or method in DEVICE_METHODS
+            known = name.startswith("torch.") or method in DEVICE_METHODS or method in NEW_TENSORS
             yield Sink("device" if known else "likely", arg, f"{keyword}= of a call")
             yield from self.into_function(call, keyword, position)
         else:
@@ -129,6 +130,8 @@ class Arguments(Locations):
         if name in ("builtins.getattr", "builtins.hasattr") and position == 1 and not keyword:
             if self.cx.origin(call.args[0].value).name == "torch":
                 yield Sink("device", call, "names a device module of torch")
+            elif self.cx.origin(call.args[0].value).name == "torch.version":
+                yield Sink("text", call, "name of a version of torch")
             elif name == "builtins.getattr":
                 yield Sink("leak", call, "name of an attribute")
         elif method in DEVICE_METHODS and position == 0 and not keyword and not name:
@@ -202,10 +205,10 @@ class Arguments(Locations):
             yield Sink("test", call, "its length is where a device name is cut", subscript.value, node, False)
 
     def _speaks(self, call: cst.Call, method: str) -> bool:
-        from transforms.engine.residue import _PRINTERS
+        from transforms.engine.residue import SPEAKING
 
         spelled = dotted_name(call.func)
-        return (method or spelled) in _PRINTERS or spelled.endswith(("Error", "Exception", "Warning"))
+        return (method or spelled) in SPEAKING or spelled.endswith(("Error", "Exception", "Warning"))
 
     def _flag(self, call: cst.Call, keyword: str, position: int) -> Iterator[Sink | Place]:
         """absl: `DEFINE_string(name, default, help)`, `DEFINE_enum(name, default, values, help)`."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from transforms.tables.distributed import BACKEND_CALLS, GLOO_ONLY, GROUP_CALLS
+from transforms.tables.distributed import BACKEND_CALLS, GLOO_ONLY, GROUP_CALLS, INIT_CALLS
 
 if TYPE_CHECKING:
     from transforms.engine.context import Context
@@ -17,21 +17,45 @@ DEFAULT, HOST, DEVICE, UNKNOWN = "default", "host", "device", "unknown"
 _PORTABLE = "torch.accelerator."
 
 _WORLD = frozenset(("torch.distributed.group.WORLD", "torch.distributed.GroupMember.WORLD"))
+_HOST_CONSTANTS = frozenset(("torch.distributed.Backend.GLOO", "torch.distributed.distributed_c10d.Backend.GLOO"))
+_DEFAULT_CALLS = frozenset(("torch.distributed.distributed_c10d._get_default_group",))
 
 
 def runs_on_host(cx: Context, call: cst.Call) -> bool:
-    """Whether a call that creates a group names gloo as its backend."""
-    known = BACKEND_CALLS.get(cx.origin(call.func).name)
+    """Whether a call that creates a group names gloo as its backend, or takes that of a default group on gloo."""
+    name = cx.origin(call.func).name
+    known = BACKEND_CALLS.get(name)
     arg = cx.argument(call, *known) if known is not None else None
-    return arg is not None and cx.string(arg.value) in GLOO_ONLY
+    if arg is None or (isinstance(arg.value, cst.Name) and arg.value.value == "None"):
+        return name in GROUP_CALLS and starts_on_host(cx)
+    return _on_host(arg.value, cx)
+
+
+def _on_host(value: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a backend is gloo: the literal, `Backend.GLOO`, or a variable that is set to nothing else."""
+    if isinstance(value, cst.Name):
+        found = cx.names.bindings(value.value, cx.names.scope(value))
+        return bool(found) and all(b.kind == "assign" and cx.string(b.value) in GLOO_ONLY for b in found)
+    return cx.string(value) in GLOO_ONLY or cx.origin(value).name in _HOST_CONSTANTS
+
+
+def starts_on_host(cx: Context) -> bool:
+    """Whether this file starts process groups, and all of them on gloo: no default group of the device is made here."""
+    return cx.shared(_all_on_host)
+
+
+def _all_on_host(cx: Context) -> bool:
+    starts = [c for c in cx.index.nodes(cst.Call) if cx.origin(c.func).names & INIT_CALLS]
+    return bool(starts) and all(runs_on_host(cx, call) for call in starts)
 
 
 def group_of(cx: Context, call: cst.Call, position: int, keyword: str = "group") -> str:
     """Which kind of group a call of torch.distributed uses."""
     arg = cx.argument(call, keyword, position)
-    if arg is None:
-        return UNKNOWN if any(a.star for a in call.args) else DEFAULT
-    return _kind(cx, arg.value, 0)
+    if arg is None and any(a.star for a in call.args):
+        return UNKNOWN
+    kind = DEFAULT if arg is None else _kind(cx, arg.value, 0)
+    return HOST if kind == DEFAULT and starts_on_host(cx) else kind
 
 
 def _kind(cx: Context, value: cst.BaseExpression, hops: int) -> str:
@@ -39,8 +63,13 @@ def _kind(cx: Context, value: cst.BaseExpression, hops: int) -> str:
         return DEFAULT
     if cx.origin(value).names & _WORLD:
         return DEFAULT
+    if isinstance(value, cst.IfExp):
+        kinds = {_kind(cx, value.body, hops), _kind(cx, value.orelse, hops)}
+        return kinds.pop() if len(kinds) == 1 else DEVICE if DEVICE in kinds else UNKNOWN
     if isinstance(value, cst.Call) and cx.origin(value.func).names & GROUP_CALLS:
         return HOST if runs_on_host(cx, value) else DEVICE
+    if isinstance(value, cst.Call) and cx.origin(value.func).names & _DEFAULT_CALLS:
+        return DEFAULT
     if isinstance(value, cst.Name) and hops < 4:
         found = cx.names.bindings(value.value, cx.names.scope(value))
         kinds = {_kind(cx, b.value, hops + 1) for b in found if b.value is not None and b.kind == "assign"}

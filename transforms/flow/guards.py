@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from transforms.engine.index import children
+from transforms.engine.index import below, children
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.names import dotted_name
 from transforms.engine.words import words
@@ -64,6 +64,10 @@ class Guards:
             {"branch": guard.branch, "stored": guard.stored, "rest": guard.rest}[kind].append(node)
         if guard.nodes:
             self._guards.append(guard)
+
+    def branch(self, test: cst.CSTNode) -> list[cst.CSTNode]:
+        """What runs where a test holds."""
+        return [node for node, kind in self._guarded(test, True, "branch") if kind == "branch"]
 
     # branches ---------------------------------------------------------------------------------------------------
 
@@ -250,6 +254,13 @@ class Guards:
             return "gpu" in last.lower()
         own = not root or root in self.cx.facts.modules or root in PORTABLE_HELPERS or root.startswith("torch")
         return not own and len(parts) > 1 and root != "builtins" and "cuda" in words(last)
+
+    def launch(self, block: cst.CSTNode) -> cst.CSTNode | None:
+        """The first launch of a kernel below a node."""
+        for call in below(block):
+            if isinstance(call, cst.Call) and isinstance(call.func, cst.Subscript) and self._launches(call.func):
+                return call
+        return None
 
     def _launches(self, launched: cst.Subscript) -> bool:
         """Whether `name[...]` is a kernel with its grid, and no element of a container of functions."""

@@ -78,6 +78,22 @@ def kinds(cx: Context, node: cst.CSTNode, hops: int = 0) -> frozenset[str]:
     return frozenset({UNKNOWN})
 
 
+def several_devices(cx: Context, index: cst.CSTNode) -> cst.CSTNode | None:
+    """The part of an index that stands for more than one device: the variable of a loop, the smallest or largest of
+    several."""
+    nodes = [index]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, cst.Name):
+            if any(b.kind == "for" for b in cx.names.bindings(node.value, cx.names.scope(node))):
+                return node
+        elif isinstance(node, cst.Call) and cx.origin(node.func).name in ("builtins.min", "builtins.max"):
+            return node
+        elif isinstance(node, (cst.BaseExpression, cst.Arg)):
+            nodes += node.children
+    return None
+
+
 def _operation(cx: Context, node: cst.BinaryOperation, hops: int) -> frozenset[str]:
     sides = kinds(cx, node.left, hops + 1) | kinds(cx, node.right, hops + 1)
     if isinstance(node.operator, cst.Add):

@@ -8,11 +8,14 @@ import libcst as cst
 
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.flow.renames import called
+from transforms.flow.results import is_printed
 from transforms.flow.uses import Use
+from transforms.tables.cuda_backends import FLAGS, TF32
 
 if TYPE_CHECKING:
     from transforms.engine.context import Context
 
+_KNOBS = FLAGS | TF32
 _PURE_CALLS = frozenset(
     [
         "builtins.bool",
@@ -89,26 +92,68 @@ def drop_assignment(cx: Context, use: Use, why: str, safety: Safety = Safety.SAF
             use.node, f"{use.name} has no effect on Trainium ({why}): take it out", Safety.MANUAL, severity=WARNING
         )
         return True
-    fix = cx.fix(f"{use.name} is no longer set", cx.remove_statement(statement))
     level = Safety.REVIEW if use.ambiguous else safety
+    for read in _reads(cx, use.name, use.node):
+        if not is_printed(cx, read):
+            message = f"{use.name} has no effect on Trainium ({why}), but its value is read in this file: take out both"
+            evidence.append((read, "read here"))
+            cx.report(use.node, message, Safety.MANUAL, severity=WARNING, evidence=evidence)
+            return True
+        level = Safety.REVIEW
+        evidence.append((read, "its value is printed here"))
+    fix = cx.fix(f"{use.name} is no longer set", cx.remove_statement(statement))
     cx.report(use.node, f"{use.name} has no effect on Trainium: {why}", level, fix=fix, evidence=evidence)
     return True
 
 
-def inside_dropped(cx: Context, use: Use, knobs: frozenset[str], safety: Safety = Safety.SAFE) -> bool:
-    """Report a read on the right side of an assignment that goes along: to one of `knobs`, or to a variable whose only
-    use is to set knobs back. False for any other read."""
-    statement = cx.index.statement(use.node)
-    if not isinstance(statement, cst.Assign) or len(statement.targets) > 1 or not pure(cx, statement.value):
+def _reads(cx: Context, knob: str, write: cst.CSTNode) -> list[cst.BaseExpression]:
+    """Uses that may read what a knob is set to at `write`, and stay when all statements that only set knobs are gone.
+
+    A value that is saved in a variable is there to be put back.
+    """
+    return [
+        use.node
+        for use in cx.uses.of(knob)
+        if not isinstance(cx.parent(use.node), (cst.AssignTarget, cst.Assign, cst.Del))
+        and not (use.aliased and isinstance(use.node, cst.Name))
+        and _may_follow(cx, write, use.node)
+        and _leaving(cx, use) is None
+    ]
+
+
+def _may_follow(cx: Context, write: cst.CSTNode, read: cst.CSTNode) -> bool:
+    """Whether a read may run after a write: it stands below it, in another function, or in the same loop."""
+    if cx.index.order(read) > cx.index.order(write) or cx.names.scope(read) is not cx.names.scope(write):
+        return True
+    loops = {id(a) for a in cx.index.ancestors(write) if isinstance(a, (cst.For, cst.While))}
+    return any(id(a) in loops for a in cx.index.ancestors(read))
+
+
+def drop_setattr(cx: Context, use: Use, why: str) -> bool:
+    """Report the removal of `setattr(torch.backends.cudnn, "benchmark", True)`. False for any other use."""
+    arg = cx.parent(use.node)
+    call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
+    if not isinstance(call, cst.Call) or call.args[0] is not arg or cx.origin(call.func).name != "builtins.setattr":
         return False
-    target = statement.targets[0].target
-    requires: list[cst.BaseExpression] = []
-    if isinstance(target, cst.Name):
-        restored = _restored(cx, target, knobs)
-        if restored is None or cx.parent(use.node) is not statement:
-            return False
-        requires = restored
-    elif not cx.origin(target).names & knobs:
+    name = f"{use.name}.{cx.string(call.args[1].value) if len(call.args) == 3 else None}"
+    statement = statement_of(cx, call)
+    if name not in _KNOBS or statement is None or not pure(cx, call.args[2].value) or _reads(cx, name, call):
+        return False
+    fix = cx.fix(f"{name} is no longer set", cx.remove_statement(statement))
+    level = Safety.REVIEW if use.ambiguous else Safety.SAFE
+    cx.report(use.node, f"{name} has no effect on Trainium: {why}", level, fix=fix)
+    return True
+
+
+def inside_dropped(cx: Context, use: Use, safety: Safety = Safety.SAFE) -> bool:
+    """Report a read on the right side of an assignment that goes along: to a knob, or to a variable whose only use is
+    to set knobs back. False for any other read."""
+    leaving = _leaving(cx, use)
+    if leaving is None:
+        return False
+    statement, requires = leaving
+    back = [(name, node) for node in requires for name in cx.origin(node).names & _KNOBS]
+    if any(not is_printed(cx, read) for name, node in back for read in _reads(cx, name, node)):
         return False
     fix = cx.fix("the statement goes", cx.remove_statement(statement), requires=requires)
     level = Safety.REVIEW if use.ambiguous else safety
@@ -116,7 +161,19 @@ def inside_dropped(cx: Context, use: Use, knobs: frozenset[str], safety: Safety 
     return True
 
 
-def _restored(cx: Context, name: cst.Name, knobs: frozenset[str]) -> list[cst.BaseExpression] | None:
+def _leaving(cx: Context, use: Use) -> tuple[cst.Assign, list[cst.BaseExpression]] | None:
+    """The assignment that a read stands in, when it goes, and what has to go with it."""
+    statement = cx.index.statement(use.node)
+    if not isinstance(statement, cst.Assign) or len(statement.targets) > 1 or not pure(cx, statement.value):
+        return None
+    target = statement.targets[0].target
+    if isinstance(target, cst.Name):
+        restored = _restored(cx, target)
+        return None if restored is None or cx.parent(use.node) is not statement else (statement, restored)
+    return (statement, []) if cx.origin(target).names & _KNOBS else None
+
+
+def _restored(cx: Context, name: cst.Name) -> list[cst.BaseExpression] | None:
     """The knobs that are set from a variable, None when anything else may be done with what it saves."""
     scope = cx.names.scope(name)
     known = cx.names.occurrences(name.value)
@@ -124,7 +181,7 @@ def _restored(cx: Context, name: cst.Name, knobs: frozenset[str]) -> list[cst.Ba
     if isinstance(scope, cst.Module):
         outside |= bool(cx.facts.importers.get(name.value) or cx.facts.importers.get("*"))
     bindings = cx.names.bindings(name.value, scope)
-    if outside or any(b.value is None or not cx.origin(b.value).names & knobs for b in bindings):
+    if outside or any(b.value is None or not cx.origin(b.value).names & _KNOBS for b in bindings):
         return None
     found: list[cst.BaseExpression] = []
     for read in cx.names.uses(name.value, scope):
@@ -132,7 +189,7 @@ def _restored(cx: Context, name: cst.Name, knobs: frozenset[str]) -> list[cst.Ba
         if not isinstance(statement, cst.Assign) or len(statement.targets) > 1 or statement.value is not read:
             return None
         target = statement.targets[0].target
-        if not isinstance(target, cst.Attribute) or not cx.origin(target).names & knobs:
+        if not isinstance(target, cst.Attribute) or not cx.origin(target).names & _KNOBS:
             return None
         found.append(target)
     return found

@@ -253,6 +253,14 @@ class Locations:
         text = self.cx.string(node)
         return text is not None and text.split(":")[0] in OTHER_ACCELERATORS
 
+    def names_neuron(self, holder: cst.CSTNode) -> bool:
+        """Whether a sequence, or the keys of a dict, name neuron beside CUDA: the program knows it already."""
+        for element in getattr(holder, "elements", ()):
+            text = self.cx.string(element.key if isinstance(element, cst.DictElement) else element.value)
+            if text is not None and text.split(":")[0] == "neuron":
+                return True
+        return False
+
     def names_other_accelerators(self, holder: cst.CSTNode) -> bool:
         """Whether a sequence, or the keys of a dict, name a further accelerator beside CUDA."""
         for element in getattr(holder, "elements", ()):

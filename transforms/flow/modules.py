@@ -56,8 +56,18 @@ _OTHER = frozenset(
         "codeop",
         "jinja2",
         "sympy",
+        "sqlalchemy",
+        "tvm",
+        "mlx",
+        "numba",
+        "django",
+        "pyarrow",
     ]
 )
+"""Packages whose objects are no torch modules."""
+_HANDS_ON = frozenset({"builtins.getattr", "builtins.next", "builtins.super", "builtins.min", "builtins.max"})
+"""Builtins that may return a module."""
+
 _MOST_HOPS = 6
 
 
@@ -67,6 +77,8 @@ class Kind:
 
     verdict: str
     why: str = ""
+    foreign: bool = False
+    """It belongs to another package, and so does what its methods return."""
 
 
 _UNKNOWN = Kind(UNKNOWN)
@@ -103,7 +115,7 @@ class Modules:
             for name in self.cx.origin(base.value).names:
                 if _is_module_class(name):
                     return Kind(YES, f"{node.name.value} derives from {name}")
-                unknown = unknown or name.split(".")[0] not in ("abc", "typing", "builtins", "enum", "dataclasses")
+                unknown = unknown or name.split(".")[0] not in _OTHER | {"abc", "typing", "enum", "dataclasses"}
             held = self._class(base.value)
             if held is not None and held is not node and hops < _MOST_HOPS:
                 above = self.class_kind(held, hops + 1)
@@ -124,8 +136,9 @@ class Modules:
     def _name(self, node: cst.Name, hops: int) -> Kind:
         origin = self.cx.origin(node)
         if origin.names:
-            foreign = {n.split(".")[0] for n in origin.names} <= _OTHER and not origin.local
-            return Kind(NO, f"{origin.name} is no module") if foreign else _UNKNOWN
+            roots = {n.split(".")[0] for n in origin.names}
+            foreign = roots <= _OTHER and not origin.local
+            return Kind(NO, f"{origin.name} is no module", foreign="builtins" not in roots) if foreign else _UNKNOWN
         found = self.cx.names.bindings(node.value, self.cx.names.scope(node))
         kinds = [self._binding(b, hops) for b in found if not _rebinds_itself(b, node.value)]
         return _both(kinds) if kinds else _UNKNOWN
@@ -197,13 +210,17 @@ class Modules:
                 return Kind(YES, f"{name}() makes a module")
             if name in ("torch.compile", "copy.deepcopy", "copy.copy") and node.args:
                 return self.kind(node.args[0].value, hops + 1)
+            if name in _HANDS_ON:
+                return _UNKNOWN
             if name.split(".")[0] in _OTHER and not origin.local:
-                return Kind(NO, f"{name}() makes no module")
+                return Kind(NO, f"{name}() makes no module", foreign=not name.startswith("builtins."))
         held = self._class(node.func)
         if held is not None:
             return self.class_kind(held)
-        if isinstance(node.func, cst.Attribute) and node.func.attr.value in _SAME and not origin.names:
-            return self.kind(node.func.value, hops + 1)
+        if isinstance(node.func, cst.Attribute) and not origin.names:
+            receiver = self.kind(node.func.value, hops + 1)
+            if node.func.attr.value in _SAME or receiver.foreign:
+                return receiver
         return _UNKNOWN
 
     def _attribute(self, node: cst.Attribute, hops: int) -> Kind:

@@ -10,6 +10,7 @@ from transforms.tables.dtypes import LIKE_MAKERS, TENSOR_MAKERS
 
 if TYPE_CHECKING:
     from transforms.engine.context import Context
+    from transforms.engine.names import Binding
 
 _MOST_HOPS = 6
 _LEAVES = frozenset(["cpu", "numpy", "tolist", "item", "size", "dim", "numel", "stride", "is_contiguous", "storage"])
@@ -32,10 +33,26 @@ def on_device(cx: Context, node: cst.CSTNode | None, hops: int = 0) -> cst.CSTNo
     if isinstance(node, cst.Name):
         bindings = cx.names.bindings(node.value, cx.names.scope(node))
         if not bindings or any(b.kind != "assign" or b.value is None for b in bindings):
-            return None
+            return _moved_before(cx, node, bindings)
         shown = [on_device(cx, b.value, hops + 1) for b in bindings if not _reads(b.value, node.value)]
         return shown[0] if shown and all(shown) else None
     return None
+
+
+def _moved_before(cx: Context, node: cst.Name, bindings: list[Binding]) -> cst.CSTNode | None:
+    """The move in `x = x.to(device)` when it is the last assignment before a use, in a block around it."""
+    scope = cx.names.scope(node)
+    here = cx.index.order(node)
+    before = [b for b in bindings if b.scope is scope and b.kind != "param" and cx.index.order(b.node) < here]
+    last = max(before, key=lambda b: cx.index.order(b.node), default=None)
+    if last is None or last.kind != "assign" or not isinstance(last.value, cst.Call):
+        return None
+    if not _reads(last.value, node.value) or cx.index.statement(node) is cx.index.statement(last.node):
+        return None
+    block = cx.index.enclosing(last.node, cst.IndentedBlock, cst.SimpleStatementSuite)
+    if block is None or not any(a is block for a in cx.index.ancestors(node)):
+        return None
+    return on_device(cx, last.value)
 
 
 def _reads(value: cst.CSTNode | None, name: str) -> bool:
@@ -88,5 +105,12 @@ def given(cx: Context, node: cst.CSTNode) -> bool:
     component = cx.devices.component_of(node)
     if component is None or not component.origins:
         return True
-    texts = [cx.string(o.node) for o in component.origins]
-    return any(t is None or not t.startswith(("cpu", "meta")) for t in texts)
+    return any(_elsewhere(cx, o.node) for o in component.origins)
+
+
+def _elsewhere(cx: Context, origin: cst.CSTNode) -> bool:
+    """Whether what a device value comes from is not surely the CPU: a text, or a torch.device made from one."""
+    if isinstance(origin, cst.Call) and origin.args and cx.origin(origin.func).name == "torch.device":
+        origin = origin.args[0].value
+    text = cx.string(origin)
+    return text is None or not text.startswith(("cpu", "meta"))

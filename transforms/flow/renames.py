@@ -9,6 +9,7 @@ import libcst as cst
 
 from transforms.engine.changes import Change
 from transforms.engine.model import WARNING, Safety
+from transforms.flow.patched import REPLACED, Patched
 from transforms.flow.uses import Use
 from transforms.tables.rows import HIGH, Row
 
@@ -34,6 +35,9 @@ def level(cx: Context, use: Use, row: Row) -> tuple[Safety, Evidence]:
     if use.ambiguous:
         safety = Safety.REVIEW
         evidence.append((use.node, use.origin.why or "the name may stand for something else"))
+    if (place := cx.shared(Patched).place(use.name)) is not None:
+        safety = Safety.REVIEW
+        evidence.append((place, REPLACED))
     if row.starts and called(cx, use.node) is not None and cx.at_import_time(use.node):
         safety = Safety.REVIEW
         evidence.append((use.node, "runs when the module is imported, before anything is initialised"))

@@ -62,11 +62,15 @@ def _read(cx: Context, node: cst.CSTNode, found: Results) -> None:
             found.comparisons.append(holder)
     elif isinstance(above, cst.Comparison):
         found.comparisons.append(above)
-    elif not isinstance(above, _TEXT) and not _printed(cx, above):
+    elif not is_printed(cx, node):
         found.escapes.append(node)
 
 
-def _printed(cx: Context, above: cst.CSTNode | None) -> bool:
+def is_printed(cx: Context, node: cst.CSTNode) -> bool:
+    """Whether a value is only printed, logged, or part of a text."""
+    above = cx.parent(node)
+    if isinstance(above, _TEXT):
+        return True
     call = cx.parent(above) if isinstance(above, cst.Arg) else None
     if not isinstance(call, cst.Call):
         return False

@@ -42,10 +42,19 @@ def scaler_uses(cx: Context, call: cst.Call) -> ScalerUses:
         uses = cx.names.uses(target.value, scope)
         found.states = [s for u in uses for s in _states(cx, u)]
         alone = len(cx.names.bindings(target.value, scope)) == 1 and not cx.names.executes
-        exported = isinstance(scope, cst.Module) and bool(cx.facts.importers.get(target.value))
-        if alone and not exported:
+        shared = bool(cx.names.occurrences(target.value).declared)
+        if isinstance(scope, cst.Module):
+            shared |= bool(cx.facts.importers.get(target.value)) or target.value in exported_names(cx)
+        if alone and not shared:
             found.removal = _removal(cx, assign, uses)
     return found
+
+
+def exported_names(cx: Context) -> frozenset[str]:
+    """The names that `__all__` lists."""
+    lists = (cx.parent(cx.parent(n) or n) for n in cx.index.names.get("__all__", []))
+    values = [s.value for s in lists if isinstance(s, cst.Assign) and isinstance(s.value, (cst.List, cst.Tuple))]
+    return frozenset(t for v in values for e in v.elements if (t := cx.string(e.value)) is not None)
 
 
 def _chain(cx: Context, name: cst.Name) -> cst.Attribute | None:

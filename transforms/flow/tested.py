@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import libcst as cst
@@ -14,6 +14,14 @@ _TEXT_METHODS = frozenset("lower upper strip format replace casefold rstrip lstr
 _TESTS = frozenset("startswith endswith find rfind index count __contains__ removeprefix".split())
 _CUTS = {4, 5}
 """Where `cuda` and `cuda:` end."""
+
+
+def _leaves(branch: cst.If) -> bool:
+    """Whether an `if` without `else` ends with a return or raises."""
+    last: cst.CSTNode | None = branch.body.body[-1] if branch.body.body else None
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return branch.orelse is None and isinstance(last, (cst.Return, cst.Raise))
 
 
 class Tests(Arguments):
@@ -30,7 +38,10 @@ class Tests(Arguments):
         if isinstance(target.operator, (cst.Is, cst.IsNot)):
             return
         if isinstance(target.operator, (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)):
-            if self._chain_names_others(comparison):
+            beside = list(self._tests_beside(comparison))
+            if any(self._tests_for(test, lambda side: self.cx.string(side) == "neuron") for test in beside):
+                yield Sink("aware", comparison, "neuron is tested beside it", other, node)
+            elif any(self._tests_for(test, self.other_accelerator) for test in beside):
                 yield Sink("multi", comparison, "a chain of tests for several accelerators", other, node)
             inside = isinstance(target.operator, (cst.In, cst.NotIn)) and other is comparison.left
             indexed = not (inside and self.cx.string(other) is not None)  # a part of a text says nothing of its index
@@ -38,22 +49,34 @@ class Tests(Arguments):
         else:
             yield Sink("leak", comparison, "compared by order")
 
-    def _chain_names_others(self, comparison: cst.Comparison) -> bool:
-        """Whether the `if`/`elif` chain around a test also tests for another accelerator."""
+    def _tests_beside(self, comparison: cst.Comparison) -> Iterator[cst.CSTNode]:
+        """Tests that stand beside one: in its `or`, its `if`/`elif` chain, or a row of branches that each leave."""
+        child: cst.CSTNode = comparison
+        above = self.cx.parent(child)
+        while isinstance(above, cst.BooleanOperation) and isinstance(above.operator, cst.Or):
+            yield above.right if child is above.left else above.left
+            child, above = above, self.cx.parent(above)
         here = self.cx.index.statement(comparison)
         if not isinstance(here, cst.If) or self.cx.index.enclosing(comparison, cst.If, cst.IfExp) is not here:
-            return False
+            return
         top: cst.If = here
         while isinstance(above := self.cx.parent(top), cst.If) and above.orelse is top:
             top = above
         link: cst.CSTNode | None = top
         while isinstance(link, cst.If):
-            if link is not here and self._tests_other(link.test):
-                return True
+            if link is not here:
+                yield link.test
             link = link.orelse
-        return False
+        block = self.cx.parent(top)
+        subject = self.cx.code(comparison.left)
+        if isinstance(block, cst.IndentedBlock) and top is here and _leaves(here):
+            for other in block.body:
+                test = other.test if isinstance(other, cst.If) and other is not here and _leaves(other) else None
+                if isinstance(test, cst.Comparison) and self.cx.code(test.left) == subject:
+                    yield test
 
-    def _tests_other(self, test: cst.CSTNode) -> bool:
+    def _tests_for(self, test: cst.CSTNode, named: Callable[[cst.CSTNode], bool]) -> bool:
+        """Whether a test compares something with a literal of which `named` is true."""
         parts = [test]
         while parts:
             part = parts.pop()
@@ -61,11 +84,11 @@ class Tests(Arguments):
                 parts += [part.left, part.right]
             elif isinstance(part, cst.Comparison) and len(part.comparisons) == 1:
                 sides = (part.left, part.comparisons[0].comparator)
-                if any(self.other_accelerator(s) for s in sides):
+                if any(named(s) for s in sides):
                     return True
             elif isinstance(part, cst.Call) and part.args and isinstance(part.func, cst.Attribute):
                 prefix = part.func.attr.value == "startswith"
-                if prefix and self.other_accelerator(part.args[0].value):
+                if prefix and named(part.args[0].value):
                     return True
         return False
 
@@ -74,7 +97,9 @@ class Tests(Arguments):
         match = self.cx.index.enclosing(pattern, cst.Match)
         if case is None or match is None:
             return
-        if any(self.other_accelerator(v.value) for v in self._patterns(match)):
+        if any(self.cx.string(v.value) == "neuron" for v in self._patterns(match)):
+            yield Sink("aware", match, "neuron is matched beside it")
+        elif any(self.other_accelerator(v.value) for v in self._patterns(match)):
             yield Sink("multi", match, "one of several accelerators")
         yield Sink("test", case, "matched", match.subject, pattern.value)
 
@@ -159,7 +184,7 @@ class Tests(Arguments):
             if isinstance(part.value, cst.UnaryOperation):
                 yield Sink("index", subscript, "its last character is read")
             yield from self.forward(subscript)
-        elif isinstance(part, cst.Index) and isinstance(part.value, cst.Name):
+        elif isinstance(part, cst.Index) and self.cx.string(part.value) is None:
             yield from self.forward(subscript)
 
     def _index(self, index: cst.Index) -> Iterator[Sink | Place]:

@@ -85,6 +85,9 @@ class Uses:
                     bound = bound.value
                 if isinstance(bound, cst.Name):
                     roots[bound.value] = False
+        for node in self.cx.index.nodes(cst.Assign):
+            if self.cx.names.module_of_call(node.value).split(".")[0] == "torch":
+                roots.update({t.target.value: False for t in node.targets if isinstance(t.target, cst.Name)})
         for _ in range(2):
             for node in self.cx.index.nodes(cst.Assign):
                 first = dotted_name(node.value).partition(".")[0]

@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
 from transforms.engine.transform import Transform
+from transforms.flow.amp import is_constant
 from transforms.flow.dtypes import dtype_chain
 from transforms.tables.collectives import COLLECTIVES, IN_PLACE, LINEAR
 from transforms.tables.dtypes import COMPLEX_MAKERS, LIKE_MAKERS, TENSOR_MAKERS
@@ -22,7 +23,10 @@ COMPLEX_COLLECTIVE = Rule(
     ),
     source="Public tests of TorchNeuron: complex all_reduce and complex DDP parameters fail; torch 2.13: view_as_real",
     why="The neuron backend has no complex type for collectives.",
-    silent="Tensors that nothing in the file shows to be complex.",
+    silent=(
+        "Tensors that nothing in the file shows to be complex, real views and parts of complex ones, and "
+        "collectives of other libraries."
+    ),
     examples=(
         (
             "import torch\nimport torch.distributed as dist\n\nz = torch.fft.fft(torch.ones(4))\ndist.all_reduce(z)\n",
@@ -32,6 +36,7 @@ COMPLEX_COLLECTIVE = Rule(
     ),
 )
 _FAILS = "complex tensors fail in collectives on neuron"
+_ARITHMETIC = (cst.Add, cst.Subtract, cst.Multiply, cst.Divide, cst.MatrixMultiply, cst.Power)
 _KEEPS = frozenset(
     ["add", "clone", "conj", "contiguous", "cuda", "detach", "mul", "reshape", "squeeze", "to", "unsqueeze", "view"]
 )
@@ -56,7 +61,7 @@ class ComplexCollective(Transform):
         if arg is None or not complex_value(cx, arg.value):
             return
         in_place = name == f"torch.distributed.{kind}" and kind in IN_PLACE and isinstance(arg.value, cst.Name)
-        if in_place and _linear(cx, node, kind):
+        if in_place and _linear(cx, node, kind) and not _conjugated(cx, arg.value):
             text, requests = cx.spell("torch.view_as_real", arg)
             viewed = cx.replace(arg.value, f"{text}({cx.code(arg.value)})")
             fix = cx.fix("the collective takes the real view", viewed, requests=requests)
@@ -71,12 +76,22 @@ def complex_value(cx: Context, node: cst.CSTNode | None, hops: int = 0) -> bool:
     if node is None or hops > 5:
         return False
     if isinstance(node, cst.Name):
-        bindings = cx.names.bindings(node.value, cx.names.scope(node))
+        found = cx.names.bindings(node.value, cx.names.scope(node))
+        bindings = [b for b in found if b.kind != "augmented"]  # z += 1 leaves the type
         return bool(bindings) and all(b.kind == "assign" and complex_value(cx, b.value, hops + 1) for b in bindings)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, _ARITHMETIC):
+        return complex_value(cx, node.left, hops + 1) or complex_value(cx, node.right, hops + 1)
+    if isinstance(node, cst.Subscript):
+        return complex_value(cx, node.value, hops + 1)
+    if isinstance(node, cst.Attribute) and node.attr.value in ("T", "mT", "H", "mH", "data"):
+        return complex_value(cx, node.value, hops + 1)
     if not isinstance(node, cst.Call):
         return False
     names = cx.origin(node.func).names
     if names:
+        if names == {"torch.stft"}:
+            wanted = cx.argument(node, "return_complex")
+            return wanted is not None and is_constant(wanted.value, "True")
         if names <= COMPLEX_MAKERS:
             return True
         short = {n.removeprefix("torch.") for n in names}
@@ -90,6 +105,16 @@ def complex_value(cx: Context, node: cst.CSTNode | None, hops: int = 0) -> bool:
             return dtypes == {"complex"}
         return node.func.attr.value in _KEEPS and complex_value(cx, node.func.value, hops + 1)
     return False
+
+
+def _conjugated(cx: Context, node: cst.CSTNode | None) -> bool:
+    """Whether a value is, or a variable may be, a lazy conjugate, of which torch gives no real view."""
+    if isinstance(node, cst.Name):
+        return any(_conjugated(cx, b.value) for b in cx.names.bindings(node.value, cx.names.scope(node)))
+    if isinstance(node, cst.Call):
+        method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
+        return method in ("conj", "adjoint") or cx.origin(node.func).name == "torch.conj"
+    return isinstance(node, cst.Attribute) and node.attr.value in ("H", "mH")
 
 
 def _linear(cx: Context, call: cst.Call, kind: str) -> bool:

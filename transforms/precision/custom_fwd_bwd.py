@@ -17,7 +17,7 @@ CUSTOM_FWD_BWD = Rule(
     argument="torch.amp has the same decorators for every device; that they are used with neuron is not documented.",
     source="torch 2.13 source of torch.amp.autocast_mode: `device_type` is a required keyword",
     why="The old decorators ask for the autocast state of CUDA, which is always off on Trainium.",
-    silent="Decorators of torch.amp: there only the device string changes.",
+    silent="Decorators of torch.amp: there only the device string changes. Own functions and methods of the name.",
     examples=(
         (
             "import torch\n\n\nclass F(torch.autograd.Function):\n    @staticmethod\n"

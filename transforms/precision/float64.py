@@ -19,7 +19,10 @@ FLOAT64 = Rule(
     argument="It never edits: whether float32 is enough, or the step belongs on the host, is its author's to say.",
     source="TorchNeuron documentation 2.33, data types: float64 runs as float32, results are cast back under compile",
     why="The result has the type float64 and the precision of float32, without a word.",
-    silent="Tensors that nothing in the file shows to be on the device; numpy on the host; a dtype only compared.",
+    silent=(
+        "Tensors that nothing in the file shows to be on the device, or that leave it first; numpy on the host; "
+        "a dtype only compared; own methods called double()."
+    ),
 )
 _MESSAGE = "float64 is computed as float32 on Trainium: use float32, or do this step on the host"
 
@@ -47,14 +50,23 @@ class Float64(Transform):
         if names == {"torch.set_default_dtype"} and node.args and _wide(cx, node.args[0].value):
             message = f"float64 becomes the default type: {_MESSAGE}"
             cx.report(node.args[0].value, message, Safety.MANUAL, severity=WARNING)
-        elif dtype is not None and _wide(cx, dtype.value) and short <= TENSOR_MAKERS | LIKE_MAKERS:
-            shown = on_device(cx, node) or _moved(cx, node)
+        elif dtype is not None and _wide(cx, dtype.value) and all(n.startswith("torch.") for n in names):
+            made = short <= TENSOR_MAKERS | LIKE_MAKERS
+            device = cx.argument(node, "device")
+            shown: cst.CSTNode | None = on_device(cx, node) or _moved(cx, node)
+            if not made and device is not None:  # a module
+                shown = device.value if given(cx, device.value) else None
             if shown is not None:
                 self._report(dtype.value, shown, cx)
 
     def _method(self, node: cst.Call, func: cst.Attribute, cx: Context) -> None:
         name = func.attr.value
-        if name == "double" and not node.args:
+        dtype = cx.argument(node, "dtype")
+        if name not in ("to", "type") and dtype is not None and _wide(cx, dtype.value):
+            shown = None if cx.argument(node, "device") is not None else on_device(cx, func.value)
+            if shown is not None:
+                self._report(dtype.value, shown, cx)
+        elif name == "double" and not node.args:
             shown = on_device(cx, func.value) or _moved(cx, node)
             if shown is not None:
                 self._report(func.attr, shown, cx)

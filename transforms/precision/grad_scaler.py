@@ -31,7 +31,10 @@ GRAD_SCALER = Rule(
         "torch.cuda.amp.GradScaler switches itself off, with a warning, where CUDA is absent: harmless with bfloat16, "
         "harmful with float16."
     ),
-    silent="A scaler that is switched off already. An `enabled=` that compares a dtype with float16 stays as it is.",
+    silent=(
+        "A scaler for neuron, the CPU, or a device that is given by a variable; one that is switched off already; own "
+        "classes of the name. An `enabled=` that compares a dtype with float16 stays as it is."
+    ),
     examples=(
         (
             "import torch\n\nscaler = torch.cuda.amp.GradScaler()\n",
@@ -54,8 +57,8 @@ SCALER_REMOVAL = Rule(
     source="torch 2.13 source of GradScaler: what each method does when it is not enabled",
     why="Four statements that do nothing are four to read.",
     silent=(
-        "A scaler that is stored in an attribute, passed on, saved, imported elsewhere, or asked for its scale: then "
-        "none of its statements goes."
+        "A scaler that is on, or may be; one that is stored in an attribute, passed on, given back, saved, exported, "
+        "declared global, or asked for its scale: then none of its statements goes."
     ),
     examples=(
         (

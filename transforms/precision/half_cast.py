@@ -22,7 +22,10 @@ HALF_CAST = Rule(
         "bfloat16 has the range of float32, so nothing overflows and no loss scaling is needed. Where an autocast "
         "without a dtype becomes bfloat16, what it gives no longer has the type that float16 beside it was written for."
     ),
-    silent="Objects of classes that define their own `half()`, numpy, and code that casts to a type it was given.",
+    silent=(
+        "Objects of classes that define their own `half()`, numpy, types that are compared with or listed in a table, "
+        "and code that casts to a type it was given."
+    ),
 )
 _MIXED = "autocast of this file becomes bfloat16: what it gives no longer matches float16 here"
 _MESSAGE = "float16 works on Trainium; bfloat16 is the type that training is tuned for, and needs no loss scaling"
@@ -50,7 +53,7 @@ class HalfCast(Transform):
                 cx.report(node.args[0].value, _MESSAGE, Safety.NOTE)
             elif not names & FUNCTIONS.keys():
                 for arg in node.args:
-                    named = arg.keyword is not None and arg.keyword.value == "dtype"
+                    named = arg.keyword is not None and arg.keyword.value in ("dtype", "torch_dtype")
                     if named and dtype_chain(cx, arg.value) == "float16":
                         self._beside(arg.value, cx)
             return

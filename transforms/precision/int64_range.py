@@ -9,7 +9,7 @@ from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.flow.dtypes import dtype_chain
 from transforms.flow.placed import on_device
-from transforms.tables.dtypes import LIKE_MAKERS, TENSOR_MAKERS, WIDE_INTEGERS
+from transforms.tables.dtypes import INTEGER_VALUES, WIDE_INTEGERS
 
 INT64_RANGE = Rule(
     code="TN205",
@@ -19,16 +19,24 @@ INT64_RANGE = Rule(
     argument="It never edits.",
     source="TorchNeuron documentation 2.33, data types: int64 inputs of a compiled graph become int32",
     why="Hashes, timestamps and random seeds beyond 32 bits lose their upper half in compiled code.",
-    silent="Integers that fit into 32 bits as far as anybody can see, which are nearly all; tensors on the host.",
+    silent=(
+        "Integers that fit into 32 bits as far as anybody can see, which are nearly all, sizes, and floats; tensors on "
+        "the host; seeds of generators."
+    ),
 )
-_LARGEST = 2**31 - 1
+_SMALLEST, _LARGEST = -(2**31), 2**31 - 1
+_VALUE_KEYWORDS = frozenset({"data", "fill_value", "start", "end", "low", "high", "n"})
+_SMALL_UNITS = 100
 
 
 class Int64Range(Transform):
     """Reports wide numbers where a device tensor is made of them."""
 
     rules = (INT64_RANGE,)
-    triggers = (b"hash(", b"_ns(", b"2**", b"2 **", b"<<", b"iinfo", b"from_bytes", b"seed()", b"0xfffff", b"0xFFFFF")
+    triggers = (
+        *(b"hash(", b"_ns(", b"time.time() *", b"uuid4()", b"from_bytes", b"seed()", b"iinfo", b"maxsize"),
+        *(b"2**", b"2 **", b"<<", b"0xfffff", b"0xFFFFF"),
+    )
     nodes = (cst.Call,)
     needs = "values"
 
@@ -36,13 +44,15 @@ class Int64Range(Transform):
         """Look at one call that makes a tensor."""
         assert isinstance(node, cst.Call)
         short = {n.removeprefix("torch.") for n in cx.origin(node.func).names}
-        if not short or not short <= TENSOR_MAKERS | LIKE_MAKERS or not node.args:
+        if not short or not short <= INTEGER_VALUES.keys() or not node.args:
             return
+        first, end = INTEGER_VALUES[sorted(short)[0]]
         dtype = cx.argument(node, "dtype")
         if dtype is not None and dtype_chain(cx, dtype.value) != "int64":
             return
-        for arg in node.args:
-            wide = None if arg.keyword is not None and arg.keyword.value == "device" else _wide(cx, arg.value)
+        for place, arg in enumerate(node.args):
+            holds = first <= place < end if arg.keyword is None else arg.keyword.value in _VALUE_KEYWORDS
+            wide = _wide(cx, arg.value) if holds and not arg.star else None
             if wide is not None:
                 shown = on_device(cx, node) or _moved(cx, node)
                 if shown is not None:
@@ -57,9 +67,15 @@ def _wide(cx: Context, node: cst.CSTNode) -> tuple[cst.CSTNode, str] | None:
     """The part of a value that plausibly needs more than 32 bits, and what it is."""
     if isinstance(node, (cst.List, cst.Tuple)):
         return next((found for e in node.elements if (found := _wide(cx, e.value)) is not None), None)
+    if isinstance(node, (cst.ListComp, cst.GeneratorExp)):
+        return _wide(cx, node.elt)
     number = _number(cx, node)
     if number is not None:
-        return (node, "the number") if abs(number) > _LARGEST else None
+        return None if _SMALLEST <= number <= _LARGEST else (node, "the number")
+    if cx.origin(node).name == "sys.maxsize":
+        return node, "sys.maxsize"
+    if isinstance(node, cst.Attribute) and node.attr.value == "int" and isinstance(node.value, cst.Call):
+        return _wide(cx, node.value)
     if isinstance(node, cst.Attribute) and node.attr.value in ("max", "min") and isinstance(node.value, cst.Call):
         limits = node.value
         of_int64 = limits.args and dtype_chain(cx, limits.args[0].value) == "int64"
@@ -70,9 +86,14 @@ def _wide(cx: Context, node: cst.CSTNode) -> tuple[cst.CSTNode, str] | None:
         if name in WIDE_INTEGERS:
             return node.func, WIDE_INTEGERS[name]
         if name == "builtins.int" and node.args:
-            return _wide(cx, node.args[0].value)
+            return _small_units(cx, node.args[0].value) or _wide(cx, node.args[0].value)
     if isinstance(node, cst.BinaryOperation):
-        if isinstance(node.operator, (cst.Modulo, cst.BitAnd, cst.RightShift, cst.FloorDivide, cst.Divide)):
+        if isinstance(node.operator, (cst.Modulo, cst.BitAnd)):
+            bound = _number(cx, node.right)
+            return _wide(cx, node.left) if bound is not None and bound > _LARGEST + 1 else None
+        if isinstance(node.operator, (cst.RightShift, cst.FloorDivide, cst.Divide)):
+            return None
+        if isinstance(node.left, cst.Float) or isinstance(node.right, cst.Float):
             return None
         return _wide(cx, node.left) or _wide(cx, node.right)
     if isinstance(node, cst.Name):
@@ -83,6 +104,18 @@ def _wide(cx: Context, node: cst.CSTNode) -> tuple[cst.CSTNode, str] | None:
     return None
 
 
+def _small_units(cx: Context, node: cst.CSTNode) -> tuple[cst.CSTNode, str] | None:
+    """`time.time() * 1000`: a time of day in milliseconds or less."""
+    if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Multiply):
+        return None
+    for clock, factor in ((node.left, node.right), (node.right, node.left)):
+        times = float(factor.value) if isinstance(factor, cst.Float) else _number(cx, factor)
+        asked = isinstance(clock, cst.Call) and cx.origin(clock.func).name == "time.time"
+        if asked and times is not None and times >= _SMALL_UNITS:
+            return node, "a time in small units"
+    return None
+
+
 def _number(cx: Context, node: cst.CSTNode) -> int | None:
     """The value of a constant: a literal, a power of two, a shift."""
     if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
@@ -90,12 +123,14 @@ def _number(cx: Context, node: cst.CSTNode) -> int | None:
         return None if value is None else -value
     if isinstance(node, cst.BinaryOperation):
         left, right = _number(cx, node.left), _number(cx, node.right)
-        if left is None or right is None or abs(right) > 64 or abs(left) > 2**64:
+        if left is None or right is None or abs(left) > 2**64:
             return None
         if isinstance(node.operator, cst.Power):
-            return int(left**right) if right >= 0 else None
+            return int(left**right) if 0 <= right <= 64 else None
         if isinstance(node.operator, cst.LeftShift):
-            return left << right if right >= 0 else None
+            return left << right if 0 <= right <= 64 else None
+        if isinstance(node.operator, cst.Multiply):
+            return left * right
         if isinstance(node.operator, cst.Subtract):
             return left - right
         if isinstance(node.operator, cst.Add):

@@ -13,6 +13,9 @@ COLLECTIVES = {
     "all_gather": 1,
     "gather": 0,
     "scatter": 0,
+    "all_gather_into_tensor": 1,
+    "reduce_scatter_tensor": 1,
+    "all_to_all_single": 1,
 }
 """Names with the position of `tensor`."""
 

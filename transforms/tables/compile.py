@@ -51,11 +51,6 @@ TORCH_KEYWORDS = frozenset(
 )
 """Keywords of torch.compile (torch 2.13), which nn.Module.compile passes on."""
 
-FOREIGN_KEYWORDS = frozenset(
-    ["optimizer", "loss", "metrics", "loss_weights", "run_eagerly", "jit_compile", "steps_per_execution"]
-)
-"""Keywords of a Keras model's compile()."""
-
 DYNAMO_REPORTED: dict[str, str] = {
     "suppress_errors": "it hides graphs that fail to compile: they run eagerly, op by op, without a word",
     "optimize_ddp": "graphs split by bucket sizes of DDP: nothing is documented for the neuron backend",

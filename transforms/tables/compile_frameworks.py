@@ -31,32 +31,20 @@ _TRAINING = (
 )
 _HUGGING_FACE = ("transformers", "trl")
 _DEBUG = ("neuron", "eager")
+_UNSET = (*_DEBUG, "None")
+_ACCELERATE_KEPT = (*_UNSET, "NEURON", "no", "NO")
 _TRAINER = "transformers 5.24: the Trainer passes them to torch.compile, and dynamic=False for the backend neuron"
 _CONFIG = "transformers 5.24: CompileConfig, whose default mode is reduce-overhead"
 _ACCELERATE = "accelerate 1.15: DynamoBackend.NEURON"
 
 FRAMEWORK_ARGUMENTS: tuple[FrameworkArgument, ...] = (
-    FrameworkArgument(_HUGGING_FACE, _TRAINING, "torch_compile_backend", '"neuron"', _DEBUG, _TRAINER),
+    FrameworkArgument(_HUGGING_FACE, _TRAINING, "torch_compile_backend", '"neuron"', _UNSET, _TRAINER),
     FrameworkArgument(_HUGGING_FACE, _TRAINING, "torch_compile_mode", DROP, (), _TRAINER),
     FrameworkArgument(("transformers",), ("CompileConfig",), "backend", '"neuron"', _DEBUG, _CONFIG),
     FrameworkArgument(("transformers",), ("CompileConfig",), "mode", '"default"', ("default",), _CONFIG),
     FrameworkArgument(("transformers",), ("CompileConfig",), "dynamic", "False", ("False",), _CONFIG),
-    FrameworkArgument(
-        ("accelerate",),
-        ("Accelerator",),
-        "dynamo_backend",
-        '"neuron"',
-        ("neuron", "NEURON", "eager", "no", "NO"),
-        _ACCELERATE,
-    ),
-    FrameworkArgument(
-        ("accelerate",),
-        ("TorchDynamoPlugin",),
-        "backend",
-        '"neuron"',
-        ("neuron", "NEURON", "eager", "no", "NO"),
-        _ACCELERATE,
-    ),
+    FrameworkArgument(("accelerate",), ("Accelerator",), "dynamo_backend", '"neuron"', _ACCELERATE_KEPT, _ACCELERATE),
+    FrameworkArgument(("accelerate",), ("TorchDynamoPlugin",), "backend", '"neuron"', _ACCELERATE_KEPT, _ACCELERATE),
     FrameworkArgument(("accelerate",), ("TorchDynamoPlugin",), "mode", DROP, (), _ACCELERATE),
     FrameworkArgument(("accelerate",), ("TorchDynamoPlugin",), "dynamic", "False", ("False",), _ACCELERATE),
 )

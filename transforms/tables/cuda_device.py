@@ -86,6 +86,7 @@ CONSTANTS: tuple[Row, ...] = (
     Row("torch.cuda.has_half", "True", LOW, "torch 2.13"),
     Row("torch.cuda.has_magma", "False", LOW, "torch 2.13: a library of CUDA"),
     Row("torch.cuda.is_current_stream_capturing", "False", MIDDLE, "there are no CUDA graphs on Trainium"),
+    Row("torch.cuda.graphs.is_current_stream_capturing", "False", MIDDLE, "there are no CUDA graphs on Trainium"),
 )
 """Questions whose answer is known; `new` is the answer."""
 

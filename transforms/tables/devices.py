@@ -34,6 +34,7 @@ DEVICE_CALLS: dict[str, tuple[int, str]] = {
     "torch.distributed.tensor.DeviceMesh": (0, "device_type"),
     "torch.distributed._tensor.DeviceMesh": (0, "device_type"),
     "torch.random.fork_rng": (-1, "device_type"),
+    "torch.autograd.profiler.profile": (-1, "use_device"),
     "torch.load": (1, "map_location"),
     "torch.jit.load": (1, "map_location"),
     "torch.hub.load_state_dict_from_url": (2, "map_location"),
@@ -65,6 +66,9 @@ INDEX_CALLS = frozenset({"torch.cuda.set_device", "torch.neuron.set_device", "to
 
 DEVICE_METHODS = frozenset({"to", "to_empty"})
 """Methods of tensors and modules whose first argument is a device (torch 2.13)."""
+
+NEW_TENSORS = frozenset("new_empty new_empty_strided new_full new_ones new_tensor new_zeros".split())
+"""Methods of tensors that make a tensor, on `device=` (torch 2.13)."""
 
 OTHER_ACCELERATORS = frozenset("mps xpu npu hpu mlu musa privateuseone xla tpu hip rocm".split())
 """Device types beside cuda and cpu that torch 2.13 and its plug-ins know. Code that names them chooses a backend."""

@@ -27,6 +27,7 @@ FP8 = {
     "torch.float8_e8m0fnu": "MXFP8 scales (float8_e8m0fnu) need Trainium 3",
     "torch.float4_e2m1fn_x2": "4-bit floats are not documented for Trainium",
     "torch._scaled_mm": "_scaled_mm calls cuBLASLt; there is no documented counterpart for Trainium",
+    "torch.ops.aten._scaled_mm": "_scaled_mm calls cuBLASLt; there is no documented counterpart for Trainium",
 }
 """8-bit floats by qualified name (TorchNeuron 2.33: FP8 and MXFP8 on Trainium 3 only)."""
 
@@ -42,6 +43,12 @@ LIKE_MAKERS = frozenset(
     ["empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like"]
 )
 """Functions of torch whose result lies where their first argument lies (torch 2.13)."""
+
+INTEGER_VALUES: dict[str, tuple[int, int]] = {
+    "tensor": (0, 1), "as_tensor": (0, 1), "asarray": (0, 1), "full": (1, 2), "full_like": (1, 2), "arange": (0, 3),
+    "randint": (0, 2), "randint_like": (1, 3), "randperm": (0, 1),
+}  # fmt: skip
+"""Makers of tensors that hold integers, with the positions of the arguments that are values (torch 2.13)."""
 
 COMPLEX_MAKERS = frozenset(
     [
@@ -61,8 +68,13 @@ WIDE_INTEGERS = {
     "builtins.int.from_bytes": "a number made of bytes",
     "torch.seed": "a random seed",
     "torch.initial_seed": "a random seed",
+    "uuid.uuid4": "a UUID",
 }
 """Functions whose results usually need more than 32 bits (Python documentation; torch 2.13)."""
 
-FP8_PACKAGES = {"torchao.float8": "8-bit training of torchao calls kernels for NVIDIA GPUs"}
+FP8_PACKAGES = {
+    "torchao.float8": "8-bit training of torchao calls kernels for NVIDIA GPUs",
+    "torchao.quantization.float8": "8-bit inference of torchao calls kernels for NVIDIA GPUs",
+    "torchao.quantization.Float8": "8-bit inference of torchao calls kernels for NVIDIA GPUs",
+}
 """Packages for training in 8 bits, by prefix (TorchNeuron FAQ: torchao is being evaluated)."""

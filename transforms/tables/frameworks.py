@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Accelerator(NamedTuple):
-    """One argument of a library call: which values ask for CUDA, what to do, and the severity when it stays."""
+    """One argument of a library call: which values ask for CUDA, what to do, and the severity when it stays.
+
+    `place` is its position, -1 when it is given by keyword alone.
+    """
 
     roots: tuple[str, ...]
     call: str
@@ -14,6 +17,7 @@ class Accelerator(NamedTuple):
     values: tuple[str, ...]
     advice: str
     severity: str
+    place: int = -1
 
 
 _LIGHTNING = ("lightning", "pytorch_lightning", "lightning_fabric", "lightning_lite")
@@ -29,11 +33,12 @@ _COUNTED = "Lightning counts CUDA devices here: there is no neuron accelerator"
 _RAY = "Ray counts CUDA devices here: ask for the resource neuron_cores"
 _PROVIDERS = ("CUDAExecutionProvider", "TensorrtExecutionProvider")
 _ONNX = "ONNX Runtime has no provider for Trainium: it falls back to the CPU"
+_VLLM = "vLLM chooses its platform by a plug-in: take the argument out, and install that of Neuron"
 _STAYS = "it has no kernels for Trainium and stays on the CPU: take the argument out"
 
 ACCELERATORS: tuple[Accelerator, ...] = (
     Accelerator(_LIGHTNING, "Trainer", "accelerator", _NAMES, _LOOP, "error"),
-    Accelerator(_LIGHTNING, "Fabric", "accelerator", _NAMES, _FABRIC, "error"),
+    Accelerator(_LIGHTNING, "Fabric", "accelerator", _NAMES, _FABRIC, "error", 0),
     Accelerator(_LIGHTNING, "LightningCLI", "accelerator", _NAMES, _LOOP, "error"),
     Accelerator(_LIGHTNING, "Trainer", "gpus", (), _COUNTED, "error"),
     Accelerator(_LIGHTNING, "Trainer", "strategy", ("ddp_cuda", "cuda"), "a strategy for CUDA", "error"),
@@ -47,7 +52,8 @@ ACCELERATORS: tuple[Accelerator, ...] = (
     Accelerator(("catboost",), "*", "task_type", ("GPU",), _STAYS, "warning"),
     Accelerator(("ray",), "*", "use_gpu", (), _RAY, "warning"),
     Accelerator(("ray",), "*", "num_gpus", (), _RAY, "warning"),
-    Accelerator(("onnxruntime",), "InferenceSession", "providers", _PROVIDERS, _ONNX, "warning"),
+    Accelerator(("onnxruntime",), "InferenceSession", "providers", _PROVIDERS, _ONNX, "warning", 2),
+    Accelerator(("vllm",), "*", "device", ("cuda", "gpu"), _VLLM, "warning"),
 )
 """Source: the public documentation of each library, late 2026; none lists an accelerator of that name for Trainium."""
 
@@ -55,8 +61,8 @@ ACCELERATORS: tuple[Accelerator, ...] = (
 def rows_for(qualified: str) -> list[Accelerator]:
     """The rows of a call."""
     root, _, rest = qualified.partition(".")
-    last = rest.rpartition(".")[2]
-    return [row for row in ACCELERATORS if root in row.roots and row.call in ("*", last)] if rest else []
+    names = {"*", *rest.split(".")[-2:]}
+    return [row for row in ACCELERATORS if root in row.roots and row.call in names] if rest else []
 
 
 def accelerator_argument(qualified: str, keyword: str) -> bool:
@@ -64,6 +70,7 @@ def accelerator_argument(qualified: str, keyword: str) -> bool:
     return bool(keyword) and any(row.argument == keyword for row in rows_for(qualified))
 
 OTHER_ARRAYS = frozenset(
-    "jax cupy warp tensorflow mxnet paddle mlx numba faiss onnxruntime tvm taichi dask".split()
+    "jax cupy warp tensorflow keras mxnet paddle mlx numba faiss onnxruntime tvm taichi dask oneflow mindspore jittor "
+    "ctranslate2 faster_whisper open3d nvidia".split()
 )
 """Packages with arrays or devices of their own, by import name: a `device=` of their functions is not torch's."""
