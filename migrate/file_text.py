@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
 from migrate.ledger import OPEN, FixState, Item
 from migrate.result import FileState
+from transforms.engine.compose import Shift, apply, keep_blocks
 from transforms.engine.model import Edit, ImportTable, Safety
 from transforms.engine.source import Source, Unreadable
 
@@ -23,7 +23,7 @@ class FileText:
         self.analysis = file.analysis
         self.broken = False
         self.rounds = 0
-        self.shifts: list[tuple[list[Edit], int]] = []
+        self.shifts: list[Shift] = []
         self._compiled: bool | None = None
 
     @property
@@ -33,7 +33,6 @@ class FileText:
 
     def edits(self, chosen: list[FixState]) -> tuple[list[Edit], list[Edit]]:
         """Edits of some fixes, and those that the imports need for them."""
-        from transforms.engine.compose import keep_blocks
         from transforms.engine.imports import resolve
 
         edits = keep_blocks(list(dict.fromkeys(e for x in chosen for e in x.edits)))
@@ -52,7 +51,7 @@ class FileText:
             return False
         if not self.rounds:
             self.file.import_edits = imports
-        self.shifts.append((edits + imports, self.rounds))
+        self.shifts.append(Shift.of(edits + imports))
         self.rounds += 1
         self.source = new
         self.file.new_source = new
@@ -60,8 +59,6 @@ class FileText:
         return True
 
     def _sound(self, edits: list[Edit]) -> Source | None:
-        from transforms.engine.compose import apply
-
         if self._compiled is None:
             self._compiled = self.compiles(self.source.text)
         try:
@@ -73,12 +70,10 @@ class FileText:
             return None
         return source
 
-    def back(self, offset: int) -> int:
-        """An offset of the current text in the text as it was read."""
-        from transforms.engine.compose import Shift
-
-        for edits, _ in reversed(self.shifts):
-            offset = Shift.of(edits).back(offset)
+    def back(self, offset: int, end: bool = False) -> int:
+        """An offset of the current text, or the end of a range, in the text as it was read."""
+        for shift in reversed(self.shifts):
+            offset = shift.back_end(offset) if end else shift.back(offset)
         return offset
 
     def merge(self, items: list[Item], offers: bool = False) -> None:
@@ -86,32 +81,45 @@ class FileText:
 
         New offers come in where they are to be applied; on a site that has an owner already they are related to it.
         """
-        waiting: Counter[str] = Counter()
+        waiting = [i for i in self.file.items if i.fix is None or not i.fix.applied]
         known: dict[str, list[Item]] = {}
-        for item in self.file.items:
-            if item.fix is None or not item.fix.applied:
-                waiting[item.id] += 1
-                known.setdefault(item.id, []).append(item)
-        applied = [i.id for i in self.file.items if i.fix is not None and i.fix.applied]
+        places: dict[tuple[str, int, int], list[Item]] = {}
+        for item in waiting:
+            known.setdefault(item.id, []).append(item)
+            places.setdefault((item.rule, item.start, item.end), []).append(item)
+        met: set[int] = set()
+        after = [i.id for i in self.file.items if i.fix is not None and i.fix.applied][-5:]
         for item in items:
             start, end = item.start, item.end
-            item.start, item.end = self.back(start), self.back(end)
-            item.statement = (self.back(item.statement[0]), self.back(item.statement[1]))
+            item.start, item.end = self.back(start), self.back(end, end=True)
+            item.statement = (self.back(item.statement[0]), self.back(item.statement[1], end=True))
             item.evidence = tuple(replace(e, start=self.back(e.start)) if not e.path else e for e in item.evidence)
-            if waiting[item.id]:
-                waiting[item.id] -= 1
-                self._replace(known[item.id].pop(0), item)
+            # By its id, or by its place: an id changes with the statement, which other fixes may have edited.
+            same = [*known.get(item.id, ()), *places.get((item.rule, item.start, item.end), ())]
+            old = next((i for i in same if id(i) not in met), None)
+            if old is not None:
+                met.add(id(old))
+                self._replace(old, item, after)
             elif item.status == OPEN and item.safety is not Safety.NOTE and (offers or item.safety is not Safety.OFFER):
-                item.after = applied[-5:]
-                if item.safety is Safety.OFFER:
-                    place = (item.start, item.end)
-                    item.owner = not any(i.owner and (i.start, i.end) == place for i in self.file.items)
+                item.after = after
+                self._own(item)
                 self.file.items.append(item)
         self.file.items.sort(key=lambda i: (i.start, not i.owner, i.rule))
 
-    def _replace(self, old: Item, new: Item) -> None:
+    def _own(self, item: Item) -> None:
+        """A site has one owner: what a later round finds there takes over, unless it is an offer."""
+        here = [i for i in self.file.items if i.owner and (i.start, i.end) == (item.start, item.end)]
+        if here and item.safety is Safety.OFFER:
+            item.owner = False
+        elif item.owner:
+            for old in here:
+                old.owner = False
+                old.related.append(item.id)
+                item.related.append(old.id)
+
+    def _replace(self, old: Item, new: Item, after: list[str]) -> None:
         """The old entry goes on, with the fix as it is in the new text."""
         if old.fix is not None and new.fix is not None:
             new.fix.items = [old if i is new else i for i in new.fix.items]
             new.fix.edits = new.fix.fix.edits
-            old.fix = new.fix
+            old.fix, old.after = new.fix, after

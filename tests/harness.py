@@ -12,6 +12,7 @@ import json
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,8 @@ def check_invariants(
     assert not result.errors, result.errors
     owners = [i for i in result.counted if i.owner and not (i.safety and i.safety.value == "note")]
     assert sums(result.counted).total == len(owners)
+    twice = [site for site, n in Counter((i.path, i.start, i.end) for i in owners).items() if n > 1]
+    assert not twice, f"sites with two owners: {twice}"
     for file in report["files"]:
         path = file["path"]
         if not path.endswith(".py") or file["status"] in ("unreadable", "skipped"):

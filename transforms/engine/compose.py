@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -201,9 +201,13 @@ class Shift:
 
     def back(self, offset: int) -> int:
         """Offset in the old text; what lies in a replacement comes from where that begins."""
-        place = bisect_right(self.starts, offset) - 1
-        new, old, fixed = self.backs[place]
+        new, old, fixed = self.backs[bisect_right(self.starts, offset) - 1]
         return fixed if fixed >= 0 else old + offset - new
+
+    def back_end(self, offset: int) -> int:
+        """The same for the end of a range: it belongs to what lies before it, where text that stayed lies there."""
+        new, old, fixed = self.backs[max(0, bisect_left(self.starts, offset) - 1)]
+        return self.back(offset) if fixed >= 0 else old + offset - new
 
 
 def shifted(edit: Edit, by: int) -> Edit:
