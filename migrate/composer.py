@@ -94,6 +94,8 @@ class Composer:
             if text.take(edits, imports):
                 for state in chosen:
                     state.applied = True
+                    for item in state.items:
+                        item.after = item.after or text.after
                 return
             guilty = [x for x in chosen if not text.would_hold([x])] or chosen
             for state in guilty:

@@ -24,6 +24,7 @@ class FileText:
         self.broken = False
         self.rounds = 0
         self.shifts: list[Shift] = []
+        self.after: list[str] = []  # ids of the findings that made the current text, for those of later rounds
         self._compiled: bool | None = None
 
     @property
@@ -88,7 +89,7 @@ class FileText:
             known.setdefault(item.id, []).append(item)
             places.setdefault((item.rule, item.start, item.end), []).append(item)
         met: set[int] = set()
-        after = [i.id for i in self.file.items if i.fix is not None and i.fix.applied][-5:]
+        self.after = [i.id for i in self.file.items if i.fix is not None and i.fix.applied][-5:]
         for item in items:
             start, end = item.start, item.end
             item.start, item.end = self.back(start), self.back(end, end=True)
@@ -99,9 +100,9 @@ class FileText:
             old = next((i for i in same if id(i) not in met), None)
             if old is not None:
                 met.add(id(old))
-                self._replace(old, item, after)
+                self._replace(old, item)
             elif item.status == OPEN and item.safety is not Safety.NOTE and (offers or item.safety is not Safety.OFFER):
-                item.after = after
+                item.after = self.after
                 self._own(item)
                 self.file.items.append(item)
         self.file.items.sort(key=lambda i: (i.start, not i.owner, i.rule))
@@ -117,9 +118,9 @@ class FileText:
                 old.related.append(item.id)
                 item.related.append(old.id)
 
-    def _replace(self, old: Item, new: Item, after: list[str]) -> None:
+    def _replace(self, old: Item, new: Item) -> None:
         """The old entry goes on, with the fix as it is in the new text."""
         if old.fix is not None and new.fix is not None:
             new.fix.items = [old if i is new else i for i in new.fix.items]
             new.fix.edits = new.fix.fix.edits
-            old.fix, old.after = new.fix, after
+            old.fix = new.fix
