@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from transforms.engine.context import Context
 from transforms.engine.lower import lower
@@ -30,20 +28,7 @@ def analyse(
     wanted = concerned(source.data, transforms)
     if not wanted and not may_hold(source.data):
         return Analysis()
-    with _uncollected():
-        cx = Context(source, parse(source), facts, options)
-        for transform in wanted:
-            cx.run(transform)
-        return lower(cx)
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """No search for garbage while a tree grows: all of it is in use, and each search would look through all of it."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    cx = Context(source, parse(source), facts, options)
+    for transform in wanted:
+        cx.run(transform)
+    return lower(cx)
