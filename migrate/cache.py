@@ -1,7 +1,8 @@
 """What earlier runs found out about texts, in one SQLite file in the user's cache folder.
 
 A cache may fail in any way at any time (read-only home, full disk, a torn file): then the work is done again, and
-nobody hears of it. Values are pickles of plain data; reading one can make nothing but the classes named here.
+nobody hears of it. Values are pickles of plain data; reading one can make nothing but the classes named here. Each
+stands behind a hash of itself and its key: SQLite does not notice pages that a power cut left half-written.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ FILE = "cache.sqlite"
 VARIABLE = "NEURON_MIGRATE_CACHE_DIR"
 KEPT_DAYS = 30
 WRITE_EVERY = 200
+_COLUMNS = ["key", "value", "day"]
+_HASH = 16
 _CLASSES = {
     "transforms.engine.model": (
         *("Analysis", "Edit", "Evidence", "Finding", "Fix", "ImportItem", "ImportStatement", "ImportTable"),
@@ -79,20 +82,20 @@ class Cache:
     def get(self, key: bytes) -> Any:
         """The value of a key, None for none."""
         if key in self._fresh:
-            return _load(self._fresh[key])
+            return _unpacked(key, self._fresh[key])
         with self._harmless():
             if self._open is not None:
                 row = self._open.execute("SELECT value, day FROM entries WHERE key = ?", (key,)).fetchone()
                 if row is not None:
-                    value = _load(row[0])
-                    if row[1] != self._today:
+                    value = _unpacked(key, row[0])
+                    if value is not None and row[1] != self._today:
                         self._used.add(key)
                     return value
         return None
 
     def put(self, key: bytes, value: Any) -> None:
         """Keep a value."""
-        self._fresh[key] = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        self._fresh[key] = _packed(key, value)
         if len(self._fresh) >= WRITE_EVERY:
             self._write()
 
@@ -105,48 +108,54 @@ class Cache:
             self._open = None
 
     def _connect(self) -> sqlite3.Connection:
-        for attempt in (0, 1):
-            found = sqlite3.connect(self._place / FILE, timeout=5, isolation_level=None, check_same_thread=False)
-            try:
-                found.execute("PRAGMA synchronous = OFF")
-                found.execute(
-                    "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, day INTEGER) WITHOUT ROWID"
-                )
-                return found
-            except sqlite3.OperationalError:
-                found.close()
-                raise
-            except sqlite3.DatabaseError:  # not a database, or a torn one: begin again
-                found.close()
-                (self._place / FILE).unlink(missing_ok=True)
-                if attempt:
-                    raise
-        raise AssertionError
+        found = self._database()
+        columns = [row[1] for row in found.execute("PRAGMA table_info(entries)")]
+        if columns != _COLUMNS:  # of another version of this file
+            found.close()
+            self._begin_again()
+            found = self._database()
+        return found
+
+    def _database(self) -> sqlite3.Connection:
+        found = sqlite3.connect(self._place / FILE, timeout=5, isolation_level=None, check_same_thread=False)
+        try:
+            found.execute("PRAGMA synchronous = OFF")
+            found.execute(
+                "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, day INTEGER) WITHOUT ROWID"
+            )
+        except sqlite3.Error:
+            found.close()
+            raise
+        return found
+
+    def _begin_again(self) -> None:
+        (self._place / FILE).unlink(missing_ok=True)
 
     def _write(self) -> None:
+        fresh, self._fresh = self._fresh, {}
+        used, self._used = self._used, set()
         with self._harmless():
             if self._open is not None:
-                rows = [(k, v, self._today) for k, v in self._fresh.items()]
+                rows = [(k, v, self._today) for k, v in fresh.items()]
                 self._open.execute("BEGIN IMMEDIATE")
                 self._open.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows)
-                self._open.executemany(
-                    "UPDATE entries SET day = ? WHERE key = ?", [(self._today, k) for k in self._used]
-                )
+                self._open.executemany("UPDATE entries SET day = ? WHERE key = ?", [(self._today, k) for k in used])
                 self._open.execute("DELETE FROM entries WHERE day < ?", (self._today - KEPT_DAYS,))
                 self._open.execute("COMMIT")
-        self._fresh.clear()
-        self._used.clear()
 
     @contextlib.contextmanager
     def _harmless(self) -> Iterator[None]:
-        """A fault of the cache ends the cache for this run, not the run."""
+        """A fault of the cache ends the cache for this run, not the run. A file that is torn, or no database, goes."""
         try:
             yield
-        except (OSError, sqlite3.Error, pickle.UnpicklingError, AttributeError, ValueError, EOFError, TypeError):
+        except Exception as error:
             if self._open is not None:
                 with contextlib.suppress(sqlite3.Error):
                     self._open.close()
             self._open = None
+            if type(error) is sqlite3.DatabaseError:
+                with contextlib.suppress(OSError):
+                    self._begin_again()
 
 
 class _Plain(pickle.Unpickler):
@@ -166,5 +175,20 @@ def opened(wanted: bool) -> Iterator[Cache | None]:
         yield found
 
 
-def _load(value: bytes) -> Any:
-    return _Plain(io.BytesIO(value)).load()
+def _packed(key: bytes, value: Any) -> bytes:
+    data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+    return _hash(key, data) + data
+
+
+def _unpacked(key: bytes, found: object) -> Any:
+    """The value, None where what was found is not what was written for this key, or can't be read."""
+    if not isinstance(found, bytes) or _hash(key, data := found[_HASH:]) != found[:_HASH]:
+        return None
+    try:
+        return _Plain(io.BytesIO(data)).load()
+    except Exception:  # damaged or foreign pickles raise nearly everything
+        return None
+
+
+def _hash(key: bytes, data: bytes) -> bytes:
+    return hashlib.blake2b(key + data, digest_size=_HASH).digest()

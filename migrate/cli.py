@@ -314,7 +314,14 @@ def _verdict(result: Result, options: dict[str, Any]) -> int:
 
 def main() -> None:
     """Entry point of the command. The current folder may hold modules of our names, so it leaves the search path."""
-    here, own = os.getcwd(), str(Path(__file__).parent.parent)
+    from migrate.output import open_streams
+
+    open_streams()
+    try:
+        here, own = os.getcwd(), str(Path(__file__).parent.parent)
+    except FileNotFoundError:
+        click.echo("neuron-migrate: the current folder does not exist any more: change to another", err=True)
+        sys.exit(USAGE)
     sys.path[:] = [p for p in sys.path if p == own or (p not in ("", ".") and os.path.abspath(p) != here)]
     cli()
 

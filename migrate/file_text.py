@@ -25,7 +25,7 @@ class FileText:
         self.rounds = 0
         self.shifts: list[Shift] = []
         self.after: list[str] = []  # ids of the findings that made the current text, for those of later rounds
-        self._compiled: bool | None = None
+        self._read = file.source.text
 
     @property
     def imports(self) -> ImportTable:
@@ -60,14 +60,13 @@ class FileText:
         return True
 
     def _sound(self, edits: list[Edit]) -> Source | None:
-        if self._compiled is None:
-            self._compiled = self.compiles(self.source.text)
+        """The text with some edits; None where that can't be, or no longer compiles although the text as read did."""
         try:
             text = apply(self.source.text, edits)
             source = Source.read(self.source.encode(text))
         except (UnicodeEncodeError, Unreadable, AssertionError):
             return None
-        if self._compiled and not self.compiles(text):
+        if not self.compiles(text) and self.compiles(self._read):
             return None
         return source
 

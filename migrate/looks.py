@@ -86,6 +86,8 @@ class Looks:
     def _fresh(self, texts: Sequence[Text], left: list[int]) -> Iterator[tuple[int, Answer]]:
         sizes = [len(texts[n].data) for n in left]
         if self._workers is None or len(left) < 2 or sum(sizes) < WORTH:
+            if left:
+                _load()
             for number in left:
                 yield number, look(texts[number], self.repository, self.probe)
             return
@@ -119,7 +121,8 @@ class Looks:
         known = self.cache.get(place)
         if known is None:
             known = compiles(text) is None
-            self.cache.put(place, known)
+            if known:  # what is refused may depend on the memory that was left
+                self.cache.put(place, known)
         return bool(known)
 
 
@@ -134,8 +137,10 @@ def look(text: Text, repository: Repository, probe: str) -> Answer:
         source = Source.read(text.data)
         analysis = analyse(source, transforms(), asked.facts, Options(probe, text.path))
         found = Look(analysis, tuple(finding_keys(text.path, source.text, analysis)))
-    except (RecursionError, MemoryError):
+    except RecursionError:
         found = Look(refused=Refused("nested too deeply to be analysed"))
+    except MemoryError:
+        found = Look(refused=Refused("not enough memory to analyse it", internal=True))
     except Unreadable as error:
         found = Look(refused=Refused(error.reason, error.line))
     except Exception as error:  # a fault of a rule must cost one file, not the run
@@ -147,10 +152,18 @@ _here: list[tuple[Repository, str]] = []
 """In a worker process: what all its looks have in common."""
 
 
-def _begin(repository: Repository, probe: str) -> None:
+def _load() -> None:
+    """Load what every look needs. What fails here is no fault of a file: the parser would refuse them all."""
+    import libcst
+
     from transforms.registry import transforms
 
+    libcst.parse_module("")
     transforms()
+
+
+def _begin(repository: Repository, probe: str) -> None:
+    _load()
     _here[:] = [(repository, probe)]
 
 

@@ -33,6 +33,21 @@ def emit(result: Result, command: str, paths: tuple[Path, ...], options: dict[st
         messages(result)
 
 
+def open_streams() -> None:
+    """Give the standard streams that were closed when the program began to the null device.
+
+    Else Python has none of them, and the next file that is opened takes the place, and all that is printed.
+    """
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        if getattr(sys, name) is None:
+            place = os.open(os.devnull, os.O_RDWR)
+            if place != number:
+                os.dup2(place, number)
+                os.close(place)
+            os.set_inheritable(number, True)
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
 def messages(result: Result) -> None:
     """Tell of the faults of the tool, on stderr."""
     for message in result.errors:

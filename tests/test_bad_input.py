@@ -217,3 +217,16 @@ def test_every_report_tells_a_fault_that_leaves_a_file_out(
         said = " ".join(done.stdout.split())
         assert "1 file could not be handled, through a fault of neuron-migrate" in said
         assert "runnable" not in said.replace("not runnable yet", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits on address space hold on Linux")
+def test_no_room_for_the_stack_is_said_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(GOOD)
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_AS, (400 << 20, 400 << 20))"
+    code = f"{limit}\nfrom migrate.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "check", "--no-cache"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith("neuron-migrate: 512 MiB of address space are needed")
+    assert b"Traceback" not in done.stderr

@@ -12,7 +12,8 @@ UNIT_AFTER = re.compile(
 )
 WORD_BEFORE = re.compile(
     r"(?:time|elapsed|eta|took|duration|seconds|secs|speed|throughput|latency|memory|mem|vram|mfu|fps"
-    r"|per[ _]sec(?:ond)?|/s(?:ec)?|date|pid|port|dt)\w*\s*(?:\([^)]*\))?\s*[:=]?\s*[<>~]?\s*$",
+    r"|per[ _]sec(?:ond)?|/s(?:ec)?|(?<![a-z])[mµun]?s(?:ecs?)?/|date|pid|port|dt)"
+    r"\w*\s*(?:\([^)]*\))?\s*[:=]?\s*[<>~]?\s*$",
     re.IGNORECASE,
 )
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|0x[0-9a-fA-F]+")
@@ -22,7 +23,8 @@ DEVICE = re.compile(r"\b(?:cuda|neuron)(?::\d+)?\b|NVIDIA stand-in", re.IGNORECA
 def split(line: str) -> tuple[str, list[str]]:
     """The line without its numbers, and the numbers that a comparison looks at.
 
-    Times, speeds, memory figures, dates, addresses and device names do not count.
+    Times, speeds, memory figures, dates, addresses and device names do not count. The text has single spaces: where
+    numbers are padded to a width, a line would else have another text in each run, for its time alone.
     """
     line = CLOCK.sub("<clock>", DEVICE.sub("<device>", line))
     numbers = []
@@ -30,4 +32,4 @@ def split(line: str) -> tuple[str, list[str]]:
         measured = UNIT_AFTER.match(line, match.end()) or WORD_BEFORE.search(line[: match.start()])
         if not measured:
             numbers.append(match.group())
-    return NUMBER.sub("#", line), numbers
+    return " ".join(NUMBER.sub("#", line).split()), numbers

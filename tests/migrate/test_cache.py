@@ -14,10 +14,12 @@ import pytest
 from harness import FIXTURES, fixture_cases
 from migrate import cache, looks
 from migrate.cache import FILE, Cache
+from migrate.looks import Looks
 from migrate.pipeline import run_pipeline
 from migrate.report.json import document
 from migrate.result import Result
 from migrate.settings import Settings
+from transforms.engine import parse
 from transforms.flow.repository import Repository
 
 TRAIN = b"""import torch
@@ -180,11 +182,73 @@ def test_a_value_that_would_run_code_is_refused(tmp_path: Path) -> None:
     place = cache.key(b"look")
     with closing(Cache(tmp_path / "cache")) as first:
         first.put(place, 1)
-    with sqlite3.connect(tmp_path / "cache" / FILE) as database:
-        database.execute("UPDATE entries SET value = ?", (pickle.dumps(Harm()),))
+    harm = pickle.dumps(Harm())
+    change(tmp_path / "cache", "UPDATE entries SET value = ?", cache._hash(place, harm) + harm)
     with closing(Cache(tmp_path / "cache")) as second:
         assert second.get(place) is None
     assert not (tmp_path / "harm").exists()
+
+
+def change(place: Path, statement: str, *values: object) -> None:
+    with closing(sqlite3.connect(place / FILE)) as database:
+        database.execute(statement, values)
+        database.commit()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        pytest.param("UPDATE entries SET value = substr(value, 1, 20)", id="cut-off"),
+        pytest.param("UPDATE entries SET value = x''", id="empty"),
+        pytest.param("UPDATE entries SET value = NULL", id="null"),
+        pytest.param("UPDATE entries SET value = 'text'", id="text"),
+        pytest.param("UPDATE entries SET value = (SELECT max(value) FROM entries)", id="that-of-another"),
+        pytest.param("UPDATE entries SET day = day + 1000", id="from-the-future"),
+        pytest.param("UPDATE entries SET day = 'never'", id="no-day"),
+        pytest.param("ALTER TABLE entries RENAME COLUMN day TO time", id="another-column"),
+        pytest.param("DROP TABLE entries", id="no-table"),
+    ],
+)
+def test_changed_entries_cost_time_once(tmp_path: Path, looked: list[str], statement: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    expected = told(run(tree(root), tmp_path / "cache"))
+    change(tmp_path / "cache", statement)
+    assert told(run(root, tmp_path / "cache")) == expected
+    looked.clear()
+    assert told(run(root, tmp_path / "cache")) == expected
+    assert looked == []
+
+
+def test_a_torn_page_costs_time_once(tmp_path: Path, looked: list[str]) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    expected = told(run(tree(root), tmp_path / "cache"))
+    file = tmp_path / "cache" / FILE
+    data = file.read_bytes()
+    file.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    for _ in range(2):
+        assert told(run(root, tmp_path / "cache")) == expected
+    looked.clear()
+    assert told(run(root, tmp_path / "cache")) == expected
+    assert looked == []
+
+
+def test_that_a_text_is_refused_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    expected = told(cold(tree(root)))
+    with monkeypatch.context() as short:
+        short.setattr(parse, "compile", no_memory, raising=False)
+        assert not run(root, tmp_path / "cache").errors
+    assert told(run(root, tmp_path / "cache")) == expected
+    with closing(Cache(tmp_path / "cache")) as found:
+        assert not Looks(Repository(), cache=found).compiles("def f(:")
+        assert found.get(cache.key(b"compiles", b"def f(:")) is None
+
+
+def no_memory(*arguments: object, **how: object) -> None:
+    raise MemoryError
 
 
 def test_two_runs_at_once_keep_what_both_found(tmp_path: Path) -> None:

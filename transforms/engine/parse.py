@@ -44,6 +44,8 @@ def parse(source: Source) -> cst.Module:
         module = cst.parse_module(source.parsed)
     except (cst.ParserSyntaxError, SyntaxError, RecursionError, UnicodeError) as error:
         raise _unreadable(source, error) from None
+    except MemoryError:
+        raise
     except Exception as error:  # the native parser raises its own kinds; one bad file must never stop a run
         raise Unreadable(f"LibCST failed: {type(error).__name__}: {error}") from None
     return module
@@ -59,7 +61,10 @@ def _unreadable(source: Source, error: Exception) -> Unreadable:
 
 
 def on_big_stack(work: Callable[[], T]) -> T:
-    """Run `work` in a thread whose stack is large enough for the deepest legal code, and hand on what it raises."""
+    """Run `work` in a thread whose stack is large enough for the deepest legal code, and hand on what it raises.
+
+    Raises OSError where the system has no room for the stack.
+    """
     if getattr(threading.current_thread(), "big_stack", False):
         return work()
     outcome: list[T] = []
@@ -80,6 +85,9 @@ def on_big_stack(work: Callable[[], T]) -> T:
         thread = threading.Thread(target=target, name="analysis", daemon=True)
         thread.big_stack = True  # type: ignore[attr-defined]
         thread.start()
+    except RuntimeError:
+        needed = f"{STACK_BYTES // 2**20} MiB of address space are needed for a stack"
+        raise OSError(f"{needed}, and a limit (ulimit -v, ulimit -u) leaves no room for it") from None
     finally:
         threading.stack_size(before)
     while thread.is_alive():

@@ -72,6 +72,7 @@ def install(core: Any, session: settings.Session) -> None:
     _autocast_without_own_default()
     _redirect_scaler(disabled=session.numerics.get("scaler") in ("disabled", "removed"))
     _redirect_distributed()
+    _scatter_to_one_device()
     name = session.numerics.get("autocast_dtype")
     dtype: torch.dtype | None = getattr(torch, name) if name else None
     if dtype is not None:
@@ -192,6 +193,20 @@ def _redirect_distributed() -> None:
     device_mesh.init_device_mesh = redirected(device_mesh.init_device_mesh)
     dist.init_device_mesh = device_mesh.init_device_mesh  # type: ignore[attr-defined]
     device_mesh.DeviceMesh.__init__ = redirected(device_mesh.DeviceMesh.__init__)  # type: ignore[method-assign]
+
+
+def _scatter_to_one_device() -> None:
+    """Let DataParallel move its inputs, which torch has compiled for CUDA alone; over one device it does no more."""
+    from torch.nn.parallel import scatter_gather
+
+    class Scatter:
+        @staticmethod
+        def apply(devices: Any, _sizes: Any, _dim: int, tensor: Any) -> tuple[Any, ...]:
+            if len(devices) > 1:
+                raise RuntimeError(f"the stand-in has no DataParallel over {len(devices)} devices: run with one")
+            return (tensor.cuda(devices[0]),)
+
+    scatter_gather.Scatter = Scatter  # type: ignore[attr-defined]
 
 
 def _redirect_threads() -> None:
