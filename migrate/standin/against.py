@@ -61,6 +61,18 @@ def resolve(old: str, program: Program) -> Original:
     return Original(old, folder, script=path.resolve())
 
 
+def declaring_run(folder: str) -> tuple[str, dict[str, Any]] | None:
+    """The first run in force that declares numeric changes, as `run:ID`, and what it and later ones declare."""
+    from migrate.journal import Journal, JournalError
+
+    try:
+        root = _project_root(folder)
+        runs = [r for r in Journal(root).runs() if r.state != "undone" and r.meta.get("numerics")]
+        return (f"run:{runs[0].id}", _declared(root, runs[0].id)[0]) if runs else None
+    except (CannotRun, JournalError):
+        return None
+
+
 def lay_out_migrated(original: Original, program: Program, into: Path) -> tuple[Program, shadow.Shadow]:
     """The migrated program in a working copy at `into`."""
     copy = shadow.make(original.root, into)

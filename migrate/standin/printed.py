@@ -13,23 +13,25 @@ UNIT_AFTER = re.compile(
 WORD_BEFORE = re.compile(
     r"(?:time|elapsed|eta|took|duration|seconds|secs|speed|throughput|latency|memory|mem|vram|mfu|fps"
     r"|per[ _]sec(?:ond)?|/s(?:ec)?|(?<![a-z])[mµun]?s(?:ecs?)?/|date|pid|port|dt)"
-    r"\w*\s*(?:\([^)]*\))?\s*[:=]?\s*[<>~]?\s*$",
+    r"\w*\s*(?:\([^)]*\))?\s*[:=]?\s*[<>~]?\s*(?:[\d.]+\s*\(\s*)?$",  # the last: an average behind, `time 0.2 (0.3)`
     re.IGNORECASE,
 )
+PADDING = re.compile(r"(?<=[^\w\s#]) (?=#)")
 CLOCK = re.compile(r"\d{4}-\d\d-\d\d|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?|0x[0-9a-fA-F]+")
+LINE = re.compile(r"(?<=\.py)(?::|\s|[\"']?,\s)(?:line\s)?\d+")  # the edits move lines: `train.py:12`, `(train.py 12)`
 DEVICE = re.compile(r"\b(?:cuda|neuron)(?::\d+)?\b|NVIDIA stand-in", re.IGNORECASE)
 
 
 def split(line: str) -> tuple[str, list[str]]:
     """The line without its numbers, and the numbers that a comparison looks at.
 
-    Times, speeds, memory figures, dates, addresses and device names do not count. The text has single spaces: where
-    numbers are padded to a width, a line would else have another text in each run, for its time alone.
+    Times, speeds, memory figures, dates, addresses, places in code and device names do not count. The text has no
+    padding: a time that is padded to a width would else give the line another text in each run.
     """
-    line = CLOCK.sub("<clock>", DEVICE.sub("<device>", line))
+    line = CLOCK.sub("<clock>", DEVICE.sub("<device>", LINE.sub(":<line>", line)))
     numbers = []
     for match in NUMBER.finditer(line):
         measured = UNIT_AFTER.match(line, match.end()) or WORD_BEFORE.search(line[: match.start()])
         if not measured:
             numbers.append(match.group())
-    return " ".join(NUMBER.sub("#", line).split()), numbers
+    return PADDING.sub("", " ".join(NUMBER.sub("#", line).split())), numbers

@@ -92,6 +92,9 @@ def _comparison(report: Report) -> Iterator[str]:
         )
     for difference in sorted(compared.differences, key=lambda d: d is not compared.first):
         yield f"  first difference: {difference}"
+    if report.undeclared and not compared.equal:
+        run, numerics = report.undeclared
+        yield f"  the original was run without what {run} declares ({described(numerics)}): compare with {run}"
     if report.effect is not None:
         e = report.effect
         yield (

@@ -36,7 +36,11 @@ class Request:
 
 @dataclass
 class Report:
-    """What came out. `unstable` names values that differ between two runs of the migrated program itself."""
+    """What came out.
+
+    `unstable` names values that differ between two runs of the migrated program itself. `undeclared` is the run whose
+    numeric changes were not made to an original that differs, and these changes.
+    """
 
     request: Request
     interpreter: Interpreter
@@ -48,6 +52,7 @@ class Report:
     comparison: compare.Comparison | None = None
     unstable: frozenset[compare.Key] = frozenset()
     effect: compare.Effect | None = None
+    undeclared: tuple[str, dict[str, Any]] | None = None
 
     @property
     def undecided(self) -> str | None:
@@ -114,6 +119,8 @@ class _Verification:
             report.comparison = compare.compare(reference, taps)
             if not report.comparison.equal:
                 self._set_varying_aside(original, report, reference, taps)
+                if not declared:
+                    report.undeclared = against.declaring_run(request.program.folder)
             if untouched is not None:
                 report.effect = compare.effect(untouched, taps)
         return report

@@ -192,3 +192,16 @@ def test_an_import_of_a_type_goes_with_its_last_use() -> None:
 
 def test_what_is_not_changed_is_an_error() -> None:
     assert migrate(HEAD + "def f(x):\n    return torch.cuda.FloatTensor(x)\n").one("TN108")["severity"] == "error"
+
+
+@pytest.mark.parametrize("call", ["np.prod(n)", "np.random.randint(9)", "np.int64(3)", "np.sum(n)"])
+def test_an_integer_of_numpy_may_be_a_size(call: str) -> None:
+    text = f"import numpy as np\nimport torch\n\n\ndef f(n):\n    return torch.cuda.FloatTensor({call})\n"
+    outcome = migrate(text)
+    assert outcome.text == text and "sizes or values" in outcome.one("TN108")["message"]
+
+
+@pytest.mark.parametrize("call", ["np.random.normal(0, 1, n)", "np.arange(n)", "np.stack([n, n])"])
+def test_an_array_of_numpy_is_values(call: str) -> None:
+    outcome = migrate(f"import numpy as np\nimport torch\n\n\ndef f(n):\n    return torch.cuda.FloatTensor({call})\n")
+    assert f"torch.tensor({call}, dtype=torch.float32" in outcome.text

@@ -145,3 +145,18 @@ MOVED = [
 @pytest.mark.parametrize("text", MOVED)
 def test_other_calls_leave_the_move_to_a_review(text: str) -> None:
     assert migrate(HEAD + text).one("TN402")["safety"] == "review"
+
+
+@pytest.mark.parametrize(
+    ("body", "severity"),
+    [
+        pytest.param(" torch.neuron.set_device(rank)", "error", id="on the line of the function"),
+        pytest.param(" x = 1; torch.neuron.set_device(rank)", "error", id="behind another statement"),
+        pytest.param("\n    torch.neuron.set_device(rank)", "error", id="on a line of its own"),
+        pytest.param(" rank and torch.neuron.set_device(rank)", "warning", id="under a condition"),
+        pytest.param("\n    if rank: torch.neuron.set_device(rank)", "warning", id="on the line of a condition"),
+    ],
+)
+def test_a_function_that_uses_the_device(body: str, severity: str) -> None:
+    text = f"def pick(rank):{body}\n\n\ndef f(rank):\n    pick(rank)\n    return {START}\n"
+    assert severities(text) == [severity]

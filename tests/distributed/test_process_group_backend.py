@@ -115,3 +115,35 @@ def test_value_and_test_stand_or_fall_together() -> None:
     )
     outcome = migrate(HEAD + text)
     assert outcome.text == HEAD + text
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"),
+    [
+        pytest.param('setup(0, backend="nccl")', "error", id="the name of the argument says backend"),
+        pytest.param('setup(0, dist_backend="nccl")', "error", id="as a part of it"),
+        pytest.param('setup(0, "nccl")', "warning", id="by position"),
+        pytest.param('setup(0, library="nccl")', "warning", id="by another name"),
+    ],
+)
+def test_what_functions_of_other_files_are_given(call: str, severity: str) -> None:
+    found = migrate(f"from tools import setup\n\n{call}\n").one("TN401")
+    assert (found["safety"], found["severity"]) == ("manual", severity)
+
+
+def test_names_that_are_imported_under_others() -> None:
+    before = (
+        "import torch\nfrom torch.distributed import Backend as B\n"
+        "from torch.distributed import init_process_group, is_nccl_available as there\n\n"
+        "if there():\n    init_process_group(B.NCCL)\n"
+    )
+    after = (
+        "import torch\nfrom torch.distributed import init_process_group\n\n"
+        'if torch.distributed.is_backend_available("neuron"):\n    init_process_group("neuron")\n'
+    )
+    assert migrate(before).text == after
+
+
+def test_a_class_that_is_imported_under_another_name() -> None:
+    outcome = migrate("from torch.distributed import ProcessGroupNCCL as PG\n\noptions = PG.Options()\n")
+    assert (3, "error") in [(f["line"], f["severity"]) for f in outcome.findings if f["rule"] == "TN401"]

@@ -88,3 +88,25 @@ def test_a_dropped_argument_takes_its_sites_along() -> None:
     assert not any(f["after"] for f in outcome.findings)
     assert outcome.result.runnable is False  # `check` does not write; nothing is manual
     assert not [f for f in outcome.findings if f["safety"] == "manual"]
+
+
+@pytest.mark.parametrize(
+    ("base", "dropped"),
+    [pytest.param("DDP", True, id="torch's wrapper"), pytest.param("Base", False, id="another class")],
+)
+def test_ddp_by_the_name_of_the_base(base: str, dropped: bool) -> None:
+    init = f"        {base}.__init__(self, m, device_ids=[r])\n"
+    text = f"{DDP}class W(DDP, Base):\n    def __init__(self, m, r):\n{init}"
+    outcome = migrate(text)
+    assert outcome.text == (text.replace(", device_ids=[r]", "") if dropped else text)
+
+
+def test_a_wrapper_that_a_condition_chooses() -> None:
+    text = DDP + "wrap = DDP if many else Other\nnet = wrap(net, device_ids=[0])\nnet = wrap(net)\n"
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.lines("TN404") == [5] and outcome.one("TN404")["safety"] == "manual"
+
+
+def test_another_choice_has_no_wrapper_of_torch() -> None:
+    assert migrate(DDP + "wrap = One if many else Other\nnet = wrap(net, device_ids=[0])\n").findings == []

@@ -141,3 +141,10 @@ def test_places_map_back_through_a_move() -> None:
     for word in ("init", "set", "(r)", "done", "(2)"):
         assert shift.back(new.index(word)) == text.index(word), word
     assert shift.back(new.index("neuron")) == 0
+
+
+def test_a_comment_that_holds_the_statement_back_goes_along() -> None:
+    before = "# neuron: keep[TN106] mine\na()\nb()\n"
+    assert moved(before, 0, 1) == "b()\n# neuron: keep[TN106] mine\na()\n"
+    both = "# neuron: keep\n{}()\n# neuron: keep\n{}()\n"
+    assert moved(both.format("a", "b"), 1, 0, True) == both.format("b", "a")

@@ -190,3 +190,14 @@ def test_a_probe_of_a_plain_choice_changes() -> None:
     code = '    use = torch.cuda.is_available()\n    if use:\n        d = torch.device("cuda")\n    else:\n        d = torch.device("cpu")\n    return d'
     text = migrate(f"{HEAD}\n\ndef f(a):\n{code}\n").text
     assert "torch.neuron.is_available()" in text and 'torch.device("neuron")' in text
+
+
+def test_a_test_of_what_another_file_makes() -> None:
+    made = "class Kind(str):\n    pass\n\n\ndef pick():\n    return Kind('cuda')\n"
+    use = "from lib import pick\n\n\ndef f(x):\n    {name} = pick()\n    return x.to({name}.value), {name} == 'cuda'\n"
+    files = {"lib.py": made, "use.py": use.format(name="kind")}
+    after, found = tree(files, "review")
+    assert after["use.py"] == files["use.py"]
+    assert [(f["rule"], f["safety"]) for f in found["use.py"]] == [("TN104", "manual")]
+    files["use.py"] = use.format(name="device")
+    assert "== 'neuron'" in tree(files, "review")[0]["use.py"]

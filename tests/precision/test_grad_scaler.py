@@ -208,3 +208,15 @@ def test_offer_that_a_fix_brings_up_is_in_the_ledger() -> None:
     offer = next(f for f in outcome.findings if f["safety"] == "offer")
     assert offer["after"] and not offer["owner"] and offer["line"] == 3
     assert len([f for f in outcome.findings if f["line"] == 3 and f["owner"]]) == 1
+
+
+def test_a_scaler_of_either_module_keeps_its_unpacked_device() -> None:
+    text = (
+        "import torch\n\ntry:\n    from torch.amp import GradScaler\n\n    KW = dict(device='cuda')\n"
+        "except ImportError:\n    from torch.cuda.amp import GradScaler\n\n    KW = {}\nscaler = GradScaler(**KW)\n"
+    )
+    outcome = migrate(text)
+    assert outcome.text == text.replace("'cuda'", "'neuron'")
+    finding = next(f for f in outcome.findings if f["rule"] == "TN202")
+    assert (finding["safety"], finding["severity"]) == ("manual", "warning") and "unpacked" in finding["message"]
+    assert "TN003" not in outcome.rules()

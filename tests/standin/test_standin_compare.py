@@ -85,10 +85,14 @@ def test_effect_is_the_largest_distance() -> None:
         ("epoch 1 took 0.26s, 0.3 MiB", ["1"]),
         ("[2026-11-29 14:07:21,182] accuracy=0.5", ["0.5"]),
         ("  12.5 it/s, 800 tokens/s", []),
+        ("| ms/batch 93.41 | loss  2.50 | sec/it: 0.9 | losses/batch 4", ["2.50", "4"]),
+        ("Time  9.777 ( 9.9)\tLoss 7.0e+00 (7.5e+00)", ["7.0e+00", "7.5e+00"]),
         ("elapsed: 3.5 best 2", ["2"]),
         ("using cuda:0 with 10.65M parameters", ["10.65"]),
         ("resnet18 on <object at 0x7f12>", []),
         ("0%|          | 0/10 [00:00<?, ?it/s]", ["0", "0", "10"]),
+        ("(main.py 345): INFO lr 0.5", ["0.5"]),
+        ('train.py:12: step 3, File "net.py", line 7', ["3"]),
         ("-1.5e+02 nan 7", ["-1.5e+02", "7"]),
     ],
     ids=[
@@ -97,10 +101,14 @@ def test_effect_is_the_largest_distance() -> None:
         "seconds and memory",
         "date",
         "speed",
+        "time per something before",
+        "average of a time",
         "word before",
         "device",
         "address",
         "bar",
+        "place in a log",
+        "place in a traceback",
         "signs",
     ],
 )
@@ -110,6 +118,25 @@ def test_numbers_that_count(line: str, numbers: list[str]) -> None:
 
 def test_device_names_do_not_count_in_the_text() -> None:
     assert printed.split("on cuda:0 loss 1")[0] == printed.split("on neuron loss 2")[0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("| ms/batch  9.34 | loss  2.50", "| ms/batch 10.02 | loss  2.75"),
+        ("Time  9.77 ( 9.80)\tLoss 2.50", "Time 10.02 (10.11)\tLoss 2.75"),
+        ("dt=  9 loss 2.50", "dt= 10 loss 2.75"),
+    ],
+    ids=["between words", "in brackets", "after a sign"],
+)
+def test_width_of_a_padded_time_does_not_part_the_lines(one: str, other: str) -> None:
+    result = compare.compare(taps([], [one, other]), taps([], [other, one]))
+    assert [(d.original, d.migrated) for d in result.differences] == [("2.50", "2.75")]
+    assert result.counts["print"] == 0
+
+
+def test_padding_parts_no_numbers() -> None:
+    assert [printed.split(line)[0] for line in ("a 1 2", "a 12", "a1  2 ")] == ["a # #", "a #", "a1 #"]
 
 
 @pytest.mark.parametrize(

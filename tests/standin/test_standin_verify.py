@@ -127,6 +127,26 @@ def test_program_that_differs_from_itself_proves_nothing(check: Any, tmp_path: P
     assert "seed its random numbers" in got["verdict"]
 
 
+PARALLEL = (
+    "import torch\n"
+    "torch.manual_seed(0)\n"
+    "net = torch.nn.DataParallel(torch.nn.Linear(4, 2)).cuda()\n"
+    "inputs = {'input': torch.rand(6, 4)}\n"
+    "net(**inputs).sum().backward()\n"
+)
+
+
+def test_original_with_data_parallel_over_one_device(check: Any, tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(PARALLEL)
+    one = PARALLEL.replace("DataParallel(torch.nn.Linear(4, 2)).cuda()", "Linear(4, 2).to('neuron')")
+    (tmp_path / "new.py").write_text(one.replace("rand(6, 4)", "rand(6, 4).to('neuron')"))
+    got = check("new.py", "old.py")
+    assert got["exit"] == 0, got["text"]
+    assert got["comparison"]["counts"]["loss"] == 1
+    with pytest.raises(CannotRun, match="DataParallel over 2 devices"):
+        check("new.py", "old.py", devices=2)
+
+
 def test_original_that_fails_is_no_verdict(check: Any, tmp_path: Path) -> None:
     (tmp_path / "old.py").write_text("import torch\nraise ValueError('broken before')\n")
     (tmp_path / "new.py").write_text("import torch\n")
@@ -209,6 +229,19 @@ def test_against_the_state_before_a_run(check: Any, tmp_path: Path) -> None:
     assert got["comparison"]["effect"]["largest"] > 0
     with pytest.raises(CannotRun, match="run:99"):
         check("train.py", "run:99", folder=str(root))
+
+
+def test_difference_that_a_run_declares_names_the_run(check: Any, tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text(MIXED)
+    (tmp_path / "train.py").write_text(MIXED_MIGRATED)
+    change = {"train.py": (MIXED.encode(), MIXED_MIGRATED.encode())}
+    Journal(tmp_path).write_run({"other.py": (b"1\n", b"2\n")}, {}, {})
+    Journal(tmp_path).write_run(change, {}, {"numerics": [NUMERICS]})
+    got = check("train.py", "old.py")
+    assert got["exit"] == 1
+    said = "run without what run:2 declares (autocast dtype bfloat16, scaler disabled): compare with run:2\n"
+    assert said in got["text"]
+    assert "declares" not in check("train.py", "old.py", numerics=NUMERICS)["text"]
 
 
 def test_files_that_no_run_wrote_are_named(check: Any, tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from transforms.compile.call_rules import (
     COMPILE_SHAPES_SPEC,
 )
 from transforms.compile.compile_arguments import CompileArguments, is_none
+from transforms.compile.overrides import check_overrides
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Safety
 from transforms.engine.transform import Transform
@@ -66,6 +67,7 @@ class CompileCall(Transform):
             for name in sorted(COMPILE_NAMES):
                 for use in cx.uses.of(name):
                     self._value(use.node, cx)
+            self._passed_on(cx)
 
     def _bare(self, node: cst.Decorator, cx: Context) -> None:
         origin = cx.origin(node.decorator)
@@ -88,6 +90,8 @@ class CompileCall(Transform):
             self._looked_up(node, cx)
         elif not origin.names and isinstance(node.func, cst.Attribute) and node.func.attr.value == "compile":
             self._method(node, node.func, cx)
+        elif not origin.names:
+            check_overrides(node, cx)
 
     # the function as a value ------------------------------------------------------------------------------------
 
@@ -106,6 +110,17 @@ class CompileCall(Transform):
         text = f"{name}({cx.code(node)}, backend={cx.literal('neuron', node)}, dynamic=False)"
         fix = cx.fix("the function goes on with its arguments", cx.replace(node, text), requests=requests)
         cx.report(node, f"{_NEEDED} where it is called", Safety.REVIEW, fix=fix)
+
+    def _passed_on(self, cx: Context) -> None:
+        """The function under a name that other files import from this one: their calls say nothing of torch."""
+        for alias in cx.index.nodes(cst.ImportAlias):
+            bound = alias.asname.name if alias.asname is not None else alias.name
+            if cx.names.imported_name(alias) not in COMPILE_NAMES or not isinstance(bound, cst.Name):
+                continue
+            importers = cx.facts.importers.get(bound.value, ())
+            if importers and isinstance(cx.names.scope(bound), cst.Module):
+                message = f"{', '.join(importers[:3])} imports torch.compile from here: {_NEEDED} where it is called"
+                cx.report(alias.name, message, Safety.MANUAL)
 
     def _handed_on(self, node: cst.CSTNode, cx: Context) -> bool:
         above = cx.parent(node)

@@ -10,11 +10,12 @@ from transforms.device._rules import MULTI_BACKEND
 from transforms.device.device_string import device_literal
 from transforms.engine.changes import Around, Change
 from transforms.engine.context import Context
+from transforms.engine.index import below
 from transforms.engine.model import Rule, Safety
 from transforms.engine.names import Origin
 from transforms.engine.statements import simple_statements
 from transforms.engine.transform import Transform
-from transforms.flow.conditions import neuron_beside
+from transforms.flow.conditions import leaves, neuron_beside
 from transforms.flow.guards import Guards
 from transforms.flow.library_parameters import accelerator_row
 from transforms.flow.patched import REPLACED, Patched
@@ -107,7 +108,12 @@ class AvailabilityProbe(Transform):
         if files := _asked_elsewhere(call, cx):
             safety = Safety.REVIEW
             evidence = [*evidence, (node, f"the answer is also used in {', '.join(files[:3])}")]
-        requires = [a for a in arms if cx.devices.literal(a).kind == "given"]
+        beside = [a for a in [*chosen, *_in_statement(call, cx)] if a not in arms]
+        requires = [a for a in [*arms, *beside] if cx.devices.literal(a).kind == "given"]
+        unknown = next((a for a in [*arms, *beside] if cx.devices.literal(a).kind == "unknown"), None)
+        if unknown is not None:
+            safety = Safety.REVIEW
+            evidence = [*evidence, (unknown, "is chosen by the answer, and nothing says what it is used for")]
         asked = _asked_before(call, cx)
         if asked is not None:
             requires.append(asked)
@@ -161,7 +167,8 @@ def _asked_before(call: cst.Call, cx: Context) -> cst.CSTNode | None:
 
 
 def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
-    """Device names that are taken where this probe holds: arms of a conditional, or assigned under an `if`."""
+    """Device names that are taken where this probe holds: arms of a conditional, or assigned or returned under an
+    `if`, or after one that leaves."""
     places = cx.devices.places
     child: cst.CSTNode = call
     for above in cx.index.ancestors(call):
@@ -176,10 +183,21 @@ def _device_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
                 yield from _assigned_in(above.body, cx)
             if places.is_negated_probe(child) and isinstance(above.orelse, cst.Else):
                 yield from _assigned_in(above.orelse.body, cx)
+            elif places.is_negated_probe(child) and above.orelse is None and leaves(above.body, cx):
+                yield from _returned_after(above, cx)
             return
         if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
             return
         child = above
+
+
+def _in_statement(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
+    """Device names in the statement that asks: `("cpu", "cuda")[torch.cuda.is_available()]`."""
+    statement = cx.index.statement(call)
+    if isinstance(statement, (cst.Assign, cst.AnnAssign, cst.Return)) and statement.value is not None:
+        for part in below(statement.value):
+            if isinstance(part, cst.SimpleString) and device_literal(cx, part) is not None:
+                yield part
 
 
 def _stored_arms(call: cst.Call, cx: Context) -> Iterator[cst.CSTNode]:
@@ -215,9 +233,19 @@ def _names_in(arm: cst.CSTNode, cx: Context) -> Iterator[cst.CSTNode]:
             parts.append(part.args[0].value)
         elif device_literal(cx, part) is not None:
             yield part
+        elif isinstance(part, (cst.Name, cst.Attribute)) and (kept := cx.devices.component_of(part)) is not None:
+            yield from (o.node for o in kept.origins if o.kind == "literal" and device_literal(cx, o.node) is not None)
+
+
+def _returned_after(branch: cst.If, cx: Context) -> Iterator[cst.CSTNode]:
+    """Device names that the end of a block returns which `branch` leaves before."""
+    last = getattr(cx.parent(branch), "body", (None,))[-1]
+    small = last.body[-1] if isinstance(last, cst.SimpleStatementLine) else None
+    if isinstance(small, cst.Return) and small.value is not None:
+        yield from _names_in(small.value, cx)
 
 
 def _assigned_in(block: cst.BaseSuite, cx: Context) -> Iterator[cst.CSTNode]:
     for small in simple_statements(block):
-        if isinstance(small, (cst.Assign, cst.AnnAssign)) and small.value is not None:
+        if isinstance(small, (cst.Assign, cst.AnnAssign, cst.Return)) and small.value is not None:
             yield from _names_in(small.value, cx)

@@ -9,7 +9,7 @@ from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.names import Binding, dotted_name
 from transforms.engine.transform import Transform
-from transforms.flow.indexes import several_devices
+from transforms.flow.indexes import NONE, kinds, several_devices
 from transforms.flow.libraries import instead_of_torch, other_array, third_party
 from transforms.flow.modules import YES, Modules
 from transforms.flow.storages import is_storage, map_location_function
@@ -158,6 +158,7 @@ class CudaMethod(Transform):
         if blocking is not None and blocking.keyword is None:
             arguments.to_keyword(blocking, "non_blocking")
         target = cx.literal("neuron", node)
+        message = 'tensors and modules move with .to("neuron")'
         requires: list[cst.CSTNode] = []
         if device is None:
             arguments.prepend(target)
@@ -169,9 +170,12 @@ class CudaMethod(Transform):
                 evidence.append((device, "under torchrun a process owns only the index of its rank"))
             elif isinstance(device.value, (cst.SimpleString, cst.FormattedString)):
                 requires.append(device.value)
-            elif cx.devices.is_device(device.value):
+            elif cx.devices.is_device(device.value) and not _is_index(device.value):
                 safety = Safety.REVIEW
                 evidence.append((device, "the argument is a device; None would not move the value"))
+                if NONE in kinds(cx, device.value) and isinstance(device.value, (cst.Name, cst.Attribute)):
+                    given = cx.code(device.value)
+                    arguments.value(device, f"{target} if {given} is None else {given}")
             elif index == 0 or _is_none(device.value):
                 arguments.value(device, target)
             elif _asks_runtime(device.value, cx):
@@ -183,13 +187,14 @@ class CudaMethod(Transform):
                 evidence.append((device, "an index (or None): a process owns one device, the current one"))
                 if (several := several_devices(cx, device.value)) is not None:
                     evidence.append((several, "stands for several devices, of which one is left"))
+                    message = '.to("neuron") moves to the one device of the process, where the index named several'
             else:
                 cx.report(
                     site, 'the index of .cuda() is computed: write .to("neuron") and see what it was for', Safety.MANUAL
                 )
                 return
         fix = cx.fix('.cuda() becomes .to("neuron")', cx.replace(site, "to"), arguments, requires=requires)
-        cx.report(site, 'tensors and modules move with .to("neuron")', safety, fix=fix, evidence=evidence)
+        cx.report(site, message, safety, fix=fix, evidence=evidence)
 
     def _storage(self, node: cst.Call, site: cst.Name, cx: Context) -> None:
         """Storages take the device by keyword only."""
@@ -295,6 +300,11 @@ def _is_setting(holder: cst.BaseExpression, cx: Context) -> bool:
     """Whether the attribute `cuda` of an expression is a setting: an option of that name, or an object of options."""
     last = holder.attr.value if isinstance(holder, cst.Attribute) else getattr(holder, "value", "")
     return last in _SETTINGS or last == "FLAGS" or bool(cx.devices.options("cuda"))
+
+
+def _is_index(node: cst.CSTNode) -> bool:
+    """Whether an expression is the index of a device: `x.device.index`."""
+    return isinstance(node, cst.Attribute) and node.attr.value == "index"
 
 
 def _is_none(node: cst.CSTNode) -> bool:

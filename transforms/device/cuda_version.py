@@ -7,7 +7,7 @@ import libcst as cst
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
 from transforms.engine.names import dotted_name
-from transforms.engine.residue import SPEAKING, text_role
+from transforms.engine.text_roles import SPEAKING, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.conditions import conditions
 from transforms.flow.renames import replaced

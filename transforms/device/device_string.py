@@ -14,11 +14,11 @@ from transforms.device._rules import (
 from transforms.engine.changes import Change, StringPart
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Safety
-from transforms.engine.residue import is_docstring, text_role
+from transforms.engine.text_roles import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.devices import Verdict, device_text
 from transforms.flow.indexes import several_devices
-from transforms.flow.libraries import instead_of_torch
+from transforms.flow.libraries import instead_of_torch, made_elsewhere
 from transforms.flow.library_parameters import library_value
 from transforms.flow.storages import map_location_dict
 from transforms.tables.frameworks import rows_for
@@ -65,6 +65,10 @@ class DeviceString(Transform):
             cx.report(node, message, Safety.MANUAL, rule=DEVICE_TEST, severity=severity, evidence=verdict.evidence)
         elif verdict.kind == "kernel":
             cx.report(node, "a kernel is registered for CUDA: neuron needs one of its own (NKI)", Safety.MANUAL)
+        elif verdict.kind == "code":
+            message = 'a device, and part of a name by which code is looked up: give torch "neuron" apart from it'
+            severity = ERROR if verdict.needed else WARNING
+            cx.report(node, message, Safety.MANUAL, severity=severity, evidence=verdict.evidence)
         elif verdict.kind == "foreign" and library_value(cx, node) is not None:
             return  # TN123 speaks, at this very place
         elif verdict.kind == "foreign":
@@ -91,13 +95,11 @@ class DeviceString(Transform):
         elif reason := text_role(cx, node) or _part_of_a_path(cx, node):
             cx.keep(node, reason)
         else:
-            cx.report(
-                node,
-                f"{cx.code(node)} may name a device: nothing in this file says how it is used",
-                Safety.MANUAL,
-                severity=WARNING,
-                evidence=verdict.evidence,
-            )
+            message = f"{cx.code(node)} may name a device: nothing in this file says how it is used"
+            if verdict.needed:
+                message = f"{cx.code(node)} reaches torch as a device, as do texts that name none: change it by hand"
+            severity = ERROR if verdict.needed else WARNING
+            cx.report(node, message, Safety.MANUAL, severity=severity, evidence=verdict.evidence)
 
     def _several(self, node: cst.CSTNode, verdict: Verdict, cx: Context) -> None:
         message = 'cuda is one of several accelerators here: add an entry for "neuron" beside it'
@@ -125,6 +127,7 @@ class DeviceString(Transform):
         plain = zero and verdict.kind == "given" and not verdict.keeps_index
         safety = verdict.safety
         evidence = list(verdict.evidence)
+        more = ""
         rule = DEVICE_STRING if verdict.kind == "given" else DEVICE_TEST
         requires: list[cst.CSTNode] = [verdict.probe.func] if isinstance(verdict.probe, cst.Call) else []
         changes: list[Change] = [_swap(node, text if plain else "cuda", "neuron")]
@@ -150,6 +153,7 @@ class DeviceString(Transform):
             if several is not None:
                 rule, safety = DEVICE_INDEX, Safety.REVIEW
                 evidence.append((several, "stands for several devices: under torchrun a process owns that of its rank"))
+                more = "; it names several devices, of which a process owns one"
             elif constant := next((value for value in beside if _constant(value, cx)), None):
                 rule, safety = DEVICE_INDEX, Safety.REVIEW
                 evidence.append((constant, "a number other than 0 that stands in the code"))
@@ -159,14 +163,17 @@ class DeviceString(Transform):
         if safety is Safety.SAFE and _makes_generator(cx, node):
             safety = Safety.REVIEW
             evidence.append((node, "torch-neuronx sources have a generator for the device; it is not documented"))
-        if safety is Safety.SAFE and _argument_of_to(cx, node) and (why := cx.own_method("to") or instead_of_torch(cx)):
+        receiver = _moved(cx, node) if safety is Safety.SAFE else None
+        if receiver is not None and (
+            why := cx.own_method("to") or instead_of_torch(cx) or made_elsewhere(receiver, cx)
+        ):
             safety = Safety.REVIEW
             evidence.append((node, why))
         new = text.replace("cuda:0" if plain else "cuda", "neuron", 1)
         fix = cx.fix(f'device "{text}" becomes "{new}"', *changes, requires=requires, group=verdict.group)
         if verdict.kind == "test":
             cx.guards(fix, node)
-        cx.report(node, f'"{text}" is "{new}" on Trainium', safety, rule=rule, fix=fix, evidence=evidence)
+        cx.report(node, f'"{text}" is "{new}" on Trainium{more}', safety, rule=rule, fix=fix, evidence=evidence)
 
 
 def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
@@ -175,6 +182,8 @@ def _branch(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
     entry = cx.parent(node)
     if isinstance(entry, cst.DictElement) and entry.key is node:
         return [entry.value]
+    if isinstance(entry, cst.Element) and isinstance(row := cx.parent(entry), cst.Tuple):
+        return [row] if isinstance(cx.parent(row), cst.Element) else []
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.FunctionDef):
             break
@@ -321,13 +330,14 @@ def _conditions(node: cst.CSTNode, cx: Context) -> list[cst.CSTNode]:
             tests += [a.value for a in test.args]
         elif isinstance(test, cst.Comparison):
             tests += [test.left, *(c.comparator for c in test.comparisons)]
-        elif isinstance(test, cst.SimpleString) and test is not node and _changes(test, cx):
+        elif isinstance(test, cst.SimpleString) and test is not node and _decides(test, cx):
             found.append(test)
     return found
 
 
-def _changes(node: cst.CSTNode, cx: Context) -> bool:
-    return device_literal(cx, node) is not None and cx.devices.literal(node).kind in _EDITED
+def _decides(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether a text in a test changes, or has to: one of unknown use holds back what it decides about."""
+    return device_literal(cx, node) is not None and cx.devices.literal(node).kind in _EDITED | {"unknown", "code"}
 
 
 def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:
@@ -337,7 +347,7 @@ def _places_at_import(cx: Context, node: cst.CSTNode) -> bool:
     if not isinstance(call, cst.Call) or cx.origin(call.func).name in _NO_PLACEMENT:
         return False
     keyword = arg.keyword.value if isinstance(arg, cst.Arg) and arg.keyword else ""
-    placement = keyword in ("device", "map_location") or _argument_of_to(cx, node)
+    placement = keyword in ("device", "map_location") or _moved(cx, node) is not None
     return placement and cx.at_import_time(call)
 
 
@@ -347,7 +357,10 @@ def _makes_generator(cx: Context, node: cst.CSTNode) -> bool:
     return isinstance(call, cst.Call) and cx.origin(call.func).name == "torch.Generator"
 
 
-def _argument_of_to(cx: Context, node: cst.CSTNode) -> bool:
+def _moved(cx: Context, node: cst.CSTNode) -> cst.BaseExpression | None:
+    """The receiver of `.to()` when the literal is an argument of it."""
     arg = cx.parent(node)
     call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
-    return isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "to"
+    if isinstance(call, cst.Call) and isinstance(call.func, cst.Attribute) and call.func.attr.value == "to":
+        return call.func.value
+    return None

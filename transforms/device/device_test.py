@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import libcst as cst
 
-from transforms.device._rules import DEVICE_TEST
+from transforms.device._rules import DEVICE_TEST, MULTI_BACKEND
 from transforms.engine.changes import Change, Replace
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.transform import Transform
 from transforms.engine.words import words
-from transforms.flow.conditions import neuron_beside
+from transforms.flow.components import all_device_names
+from transforms.flow.conditions import accelerator_beside, neuron_beside
 from transforms.flow.guards import Guards
+from transforms.flow.libraries import made_by_torch, third_party
 from transforms.flow.steps import Origin
 
 _AWARE = "the branch for CUDA, beside one for neuron"
@@ -20,6 +22,7 @@ _BINDS_TIGHTER = (
     *(cst.Comparison, cst.ComparisonTarget, cst.BinaryOperation, cst.UnaryOperation),
     *(cst.Await, cst.Attribute, cst.Subscript),
 )
+_TENSOR_PARTS = frozenset("cuda to device dtype shape size detach cpu numpy backward data".split())
 _PACKED = ("PackedSequence", "pack_padded_sequence", "pack_sequence")
 
 
@@ -53,7 +56,8 @@ class DeviceTest(Transform):
             return
         if origin.names:
             return
-        if self._stored(cx):
+        own = "this file has an is_cuda of its own" if self._stored(cx) else cx.own_method("is_cuda")
+        if own and self._of_own_object(node.value, cx):
             cx.keep(node.attr, "attribute of an own object")
             return
         if isinstance(above, cst.Call) and above.func is node:
@@ -63,6 +67,16 @@ class DeviceTest(Transform):
             cx.keep(node.attr, "neuron is tested beside it")
             cx.hold(*cx.shared(Guards).branch(node), why=_AWARE, keep=True)
             return
+        if (other := accelerator_beside(node, cx)) is not None:
+            self._several(node, other, cx)
+            return
+        if own and not made_by_torch(node.value, cx) and (self._stored(cx) or third_party(node.value, cx)):
+            if not _like_a_tensor(node.value, cx):
+                cx.keep(node.attr, "attribute of an own object")
+                return
+            message = f'{own}: this looks like a tensor\'s, which is False on Trainium: test .device.type == "neuron"'
+            cx.report(node.attr, message, Safety.MANUAL)
+            return
         packed = _is_packed(node.value, cx)
         changes, text = self._spelled(node, above, cx, "data." if packed else "")
         safety, evidence = Safety.SAFE, [(node.attr, "tensors and storages have .device")]
@@ -71,12 +85,28 @@ class DeviceTest(Transform):
         elif any(name in cx.index.names for name in _PACKED):
             safety = Safety.REVIEW
             evidence = [(node.attr, "a PackedSequence has no .device (its .data has)")]
-        if why := cx.own_method("is_cuda"):
+        if own:
             safety = Safety.REVIEW
-            evidence = [(node.attr, why)]
+            evidence = [(node.attr, own)]
         fix = cx.fix(f".is_cuda becomes {text}", *changes)
         cx.guards(fix, node)
         cx.report(node.attr, f"is_cuda is False on Trainium: {text}", safety, fix=fix, evidence=evidence)
+
+    def _several(self, node: cst.Attribute, other: cst.CSTNode, cx: Context) -> None:
+        """`x.is_cuda or x.is_mps`, or a branch for each: neuron needs a question of its own."""
+        joined = cx.index.statement(other) is cx.index.statement(node) and not isinstance(cx.parent(node), cst.If)
+        question = f'{cx.code(node.value)}.device.type == "neuron"'
+        message = f"cuda is one of several accelerators here: add {question} beside it"
+        cx.report(
+            node.attr,
+            message,
+            Safety.MANUAL,
+            rule=MULTI_BACKEND,
+            severity=ERROR if joined else WARNING,
+            evidence=[(other, "another accelerator is asked for beside it")],
+        )
+        if not joined:
+            cx.hold(*cx.shared(Guards).branch(node))
 
     def _by_text(self, node: cst.SimpleString, cx: Context) -> None:
         """`getattr(x, "is_cuda", False)`, for objects that need not be tensors."""
@@ -106,21 +136,39 @@ class DeviceTest(Transform):
             return [Replace(node, f"({cx.code(node.value)}.{text})")], f".{text}"
         return [Replace(node.attr, text)], f".{text}"
 
+    def _of_own_object(self, receiver: cst.BaseExpression, cx: Context) -> bool:
+        """Whether the receiver is an object of a class that has, or may inherit, an `is_cuda` of the repository's."""
+        places = cx.devices.places
+        holder = places.class_of(receiver)
+        if holder is None:
+            return False
+        seen: list[cst.ClassDef] = []
+        base: cst.ClassDef | None = holder
+        while base is not None and base not in seen:
+            seen.append(base)
+            base = next((b for a in base.bases if (b := places.class_named(a.value)) is not None), None)
+        if self._stored(cx):
+            return any(self._stores(above, cx) for above in seen)
+        return any(not n.startswith("torch.") for n in places.bases(seen[-1]))
+
+    def _stores(self, holder: cst.ClassDef, cx: Context) -> bool:
+        names = cx.index.names.get("is_cuda", [])
+        return any(cx.index.enclosing(n, cst.ClassDef) is holder and self._stored_by(n, cx) for n in names)
+
     def _stored(self, cx: Context) -> bool:
         """Whether the file gives an attribute or method of this name a value of its own."""
-        for name in cx.index.names.get("is_cuda", []):
-            above = cx.parent(name)
-            if isinstance(above, cst.FunctionDef) and isinstance(cx.names.scope(above), cst.ClassDef):
-                return True
-            if isinstance(above, (cst.AssignTarget, cst.AnnAssign)) and isinstance(cx.names.scope(name), cst.ClassDef):
-                return True
-            if isinstance(above, cst.Attribute) and above.attr is name:
-                target = cx.parent(above)
-                if isinstance(target, cst.AssignTarget) or (
-                    isinstance(target, cst.AnnAssign) and target.target is above
-                ):
-                    return True
-        return False
+        return any(self._stored_by(name, cx) for name in cx.index.names.get("is_cuda", []))
+
+    def _stored_by(self, name: cst.Name, cx: Context) -> bool:
+        above = cx.parent(name)
+        if isinstance(above, cst.FunctionDef):
+            return isinstance(cx.names.scope(above), cst.ClassDef)
+        if isinstance(above, (cst.AssignTarget, cst.AnnAssign)):
+            return isinstance(cx.names.scope(name), cst.ClassDef)
+        if not isinstance(above, cst.Attribute) or above.attr is not name:
+            return False
+        target = cx.parent(above)
+        return isinstance(target, cst.AssignTarget) or (isinstance(target, cst.AnnAssign) and target.target is above)
 
     # cuts -------------------------------------------------------------------------------------------------------
 
@@ -142,6 +190,10 @@ class DeviceTest(Transform):
             return
         if value is not None and cx.devices.chosen_by(value) is not None:
             message = "a cut of a device name that is one of several accelerators' here: see that it fits neuron"
+            cx.report(bound, message, Safety.MANUAL, severity=WARNING)
+            return
+        if value is not None and not all_device_names(cx, value):
+            message = "a cut of what may be a device name: where it becomes neuron, the cut moves by two"
             cx.report(bound, message, Safety.MANUAL, severity=WARNING)
             return
         if not cx.devices.is_device(node.value):
@@ -187,6 +239,19 @@ class DeviceTest(Transform):
             "a device name is matched with this pattern: match neuron there" if needed else "a pattern that names cuda"
         )
         cx.report(node, message, Safety.MANUAL, severity=ERROR if needed else WARNING)
+
+
+def _like_a_tensor(receiver: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a variable is an argument of `forward`, or read as only tensors are."""
+    if not isinstance(receiver, cst.Name):
+        return False
+    scope = cx.names.binding_scope(receiver.value, cx.names.scope(receiver))
+    if scope is None:
+        return False
+    if isinstance(scope, cst.FunctionDef) and scope.name.value == "forward":
+        return True
+    above = [cx.parent(use) for use in cx.names.uses(receiver.value, scope)]
+    return any(isinstance(a, cst.Attribute) and a.attr.value in _TENSOR_PARTS for a in above)
 
 
 def _is_packed(receiver: cst.BaseExpression, cx: Context) -> bool:

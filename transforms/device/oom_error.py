@@ -9,7 +9,7 @@ import libcst as cst
 from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
-from transforms.engine.residue import is_docstring, text_role
+from transforms.engine.text_roles import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.renames import rename
 from transforms.tables.rows import LOW, Row

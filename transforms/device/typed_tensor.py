@@ -8,7 +8,7 @@ from transforms.engine.arguments import unpacks
 from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
-from transforms.engine.residue import is_docstring, text_role
+from transforms.engine.text_roles import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.annotations import is_type_text, names_in
 from transforms.flow.beside import indexed_by
@@ -43,6 +43,11 @@ TYPED_TENSOR = Rule(
     ),
 )
 _DEFAULT = "torch.set_default_tensor_type"
+_NUMPY_ARRAYS = frozenset(
+    "array asarray ascontiguousarray zeros ones full empty zeros_like ones_like arange linspace eye stack concatenate "
+    "vstack hstack expand_dims rand randn random uniform normal random_sample standard_normal".split()
+)
+"""Functions of numpy that never return an integer, which would be a size (numpy 2)."""
 _SIZES = frozenset({"builtins.int", "builtins.len", "builtins.max", "builtins.min"})
 
 
@@ -138,7 +143,9 @@ class TypedTensor(Transform):
             return "empty"
         if isinstance(value, cst.Call):
             name = cx.origin(value.func).name
-            if name.split(".")[0] == "numpy" or name in ("builtins.list", "builtins.tuple"):
+            if name in ("builtins.list", "builtins.tuple") or (
+                name.startswith("numpy.") and name.removeprefix("numpy.").removeprefix("random.") in _NUMPY_ARRAYS
+            ):
                 return "tensor"
             if name in _SIZES:
                 return "empty"

@@ -58,6 +58,11 @@ class DdpArguments(Transform):
             self._wrapped(node, node.args[0].value, 1, cx)
         elif (base := _base_of_super(node, cx)) is not None and not portable(cx):
             self._wrapped(node, base, 0, cx)
+        elif (base := _base_by_name(node, cx)) is not None and not portable(cx):
+            self._wrapped(node, base, 1, cx)
+        elif (arg := cx.argument(node, "device_ids")) is not None and _chosen(node.func, cx):
+            message = f"{cx.code(node.func)} may be torch's DistributedDataParallel, which needs no device_ids here"
+            cx.report(arg, message, Safety.MANUAL, severity=WARNING)
 
     def _wrapped(self, call: cst.Call, named: cst.CSTNode, skipped: int, cx: Context) -> None:
         found = [cx.argument(call, p, i + skipped) for i, p in enumerate(_PARAMETERS)][1:]
@@ -118,6 +123,23 @@ def _base_of_super(call: cst.Call, cx: Context) -> cst.CSTNode | None:
         return None
     base = holder.bases[0].value
     return base if cx.origin(base).names & DDP else None
+
+
+def _base_by_name(call: cst.Call, cx: Context) -> cst.CSTNode | None:
+    """Torch's wrapper, where the call is `DistributedDataParallel.__init__(self, ...)`."""
+    func = call.func
+    if isinstance(func, cst.Attribute) and func.attr.value == "__init__" and cx.origin(func.value).names & DDP:
+        return func.value
+    return None
+
+
+def _chosen(func: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a variable holds torch's wrapper or another one, by a condition."""
+    if not isinstance(func, cst.Name):
+        return False
+    values = [b.value for b in cx.names.bindings(func.value, cx.names.scope(func))]
+    arms = [arm for v in values if isinstance(v, cst.IfExp) for arm in (v.body, v.orelse)]
+    return any(cx.origin(arm).names & DDP for arm in arms)
 
 
 def _read_back(call: cst.Call, cx: Context) -> cst.Attribute | None:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
-from transforms.engine.residue import is_docstring, text_role
+from transforms.engine.text_roles import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.effects import effects
 

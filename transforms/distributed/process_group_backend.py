@@ -8,8 +8,9 @@ import libcst as cst
 
 from transforms.engine.changes import StringPart
 from transforms.engine.context import Context
+from transforms.engine.index import below
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
-from transforms.engine.residue import is_docstring, text_role
+from transforms.engine.text_roles import is_docstring, text_role
 from transforms.engine.transform import Transform
 from transforms.flow.backends import Backends, backend_text, names_backend
 from transforms.flow.beside import indexed_by
@@ -59,7 +60,7 @@ class ProcessGroupBackend(Transform):
 
     rules = (PROCESS_GROUP_BACKEND,)
     triggers = (b"nccl", b"NCCL")
-    nodes = (cst.SimpleString, cst.FormattedString, cst.Attribute, cst.Name)
+    nodes = (cst.SimpleString, cst.FormattedString, cst.Attribute, cst.Name, cst.Module)
     needs = "values"
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
@@ -72,7 +73,11 @@ class ProcessGroupBackend(Transform):
                 self._string(node, cx)
         elif isinstance(node, cst.FormattedString):
             self._formatted(node, cx)
-        elif "NCCL" in (last := _last(node)) or last == "is_nccl_available":
+        elif isinstance(node, cst.Module):
+            for use in cx.uses.under(*_PROBES, *_CONSTANTS, *_CLASSES):
+                if not use.aliased and not any(_spelled(part) for part in below(use.node)):
+                    self._name(use.node, cx)  # from torch.distributed import is_nccl_available as there
+        elif _spelled(node):
             self._name(node, cx)
 
     # strings ----------------------------------------------------------------------------------------------------
@@ -117,7 +122,10 @@ class ProcessGroupBackend(Transform):
             cx.keep(node, reason)
         else:
             message = f"{cx.code(node)} may name a process-group backend: nothing in this file says how it is used"
-            cx.report(node, message, Safety.MANUAL, severity=WARNING, evidence=verdict.evidence)
+            arg = cx.parent(node)
+            named = isinstance(arg, cst.Arg) and arg.keyword is not None and "backend" in arg.keyword.value
+            severity = ERROR if named else WARNING
+            cx.report(node, message, Safety.MANUAL, severity=severity, evidence=verdict.evidence)
 
     # names ------------------------------------------------------------------------------------------------------
 
@@ -182,6 +190,10 @@ def _searched(node: cst.CSTNode, cx: Context) -> str:
             return "looked for in an error"
         stack += here.children
     return ""
+
+
+def _spelled(node: cst.CSTNode) -> bool:
+    return "NCCL" in (last := _last(node)) or last == "is_nccl_available"
 
 
 def _last(node: cst.CSTNode) -> str:

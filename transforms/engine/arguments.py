@@ -86,6 +86,11 @@ class Arguments:
         arg = find_argument(self.call, keyword, position)
         return self.append(f"{keyword}={text}") if arg is None else self.value(arg, text)
 
+    @property
+    def lost(self) -> list[cst.BaseExpression]:
+        """The values that are no longer written."""
+        return [a.value for a in self._dropped] + [a.value for a, text in self._values if ":=" not in text]
+
     def wants(self) -> Iterator[cst.CSTNode]:
         """The call, its function and all arguments."""
         yield self.call

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import libcst as cst
 
 from transforms.engine.arguments import Arguments, find_argument
+from transforms.engine.bound import declared_behind, runs_at_once, surely_bound
 from transforms.engine.changes import Change, Replace, ReplaceFrom
 from transforms.engine.index import Index
 from transforms.engine.model import ERROR, Move, Rule, Safety
@@ -141,7 +142,7 @@ class Context:
 
     def at_import_time(self, node: cst.CSTNode) -> bool:
         """Whether `node` runs when the module is imported: not inside a function body, lambda or main guard."""
-        if not self._runs_at_once(node):
+        if not runs_at_once(self.names, node):
             return False
         for above in self.index.ancestors(node):
             if isinstance(above, cst.If) and "__name__" in self.code(above.test):
@@ -152,7 +153,7 @@ class Context:
         """Whether an expression stands for a type: annotation, base class, isinstance, `type(x) is T`, pattern."""
         child = node
         for above in self.index.ancestors(node):
-            if isinstance(above, cst.Annotation):
+            if isinstance(above, (cst.Annotation, cst.TypeVar, cst.TypeParam)):
                 return True
             if isinstance(above, cst.MatchClass):
                 return above.cls is child
@@ -162,7 +163,7 @@ class Context:
                 return any(a is above for a in holder.bases)
             if isinstance(above, cst.Call):
                 name = dotted_name(above.func)
-                if name in ("isinstance", "issubclass", "typing.cast", "cast"):
+                if name in ("isinstance", "issubclass", "typing.cast", "cast", "TypeVar", "typing.TypeVar"):
                     return not any(a is child for a in above.args[:1]) or name.endswith("cast")
                 return False
             if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
@@ -185,36 +186,19 @@ class Context:
         root, _, rest = qualified.partition(".")
         scope = self.names.scope(at)
         for alias, module in self._module_aliases():
+            if declared_behind(self.names, alias, at):
+                continue
             if qualified.startswith(module + ".") and self.origin_of(alias, scope).name == module:
-                bound, bindings = self._bound_before(alias, at), self.names.bindings(alias, scope)
+                bound, bindings = surely_bound(self.names, alias, at), self.names.bindings(alias, scope)
                 if bound or isinstance(bindings[0].scope, cst.Module):
                     request = f"import {module}" if alias == module else f"import {module} as {alias}"
                     return f"{alias}{qualified[len(module) :]}", [] if bound else [request]
         taken = self.names.bindings(root, scope)
-        late = bool(taken) and not isinstance(taken[0].scope, cst.Module) and not self._bound_before(root, at)
+        late = bool(taken) and not isinstance(taken[0].scope, cst.Module) and not surely_bound(self.names, root, at)
+        late = late or declared_behind(self.names, root, at)
         if late or (taken and self.origin_of(root, scope).name != root):
             return f"__import__({self.quote(at)}{root}{self.quote(at)}).{rest}", []
-        return qualified, [] if taken and self._bound_before(root, at) else [f"import {root}"]
-
-    def _bound_before(self, alias: str, at: cst.CSTNode) -> bool:
-        """Whether an import has surely given the name its value when the code at a place runs."""
-        scope = self.names.scope(at)
-        for binding in self.names.bindings(alias, scope):
-            tests = [a.test for a in self.index.ancestors(binding.node) if isinstance(a, cst.If)]
-            if any(self.code(t).endswith("TYPE_CHECKING") for t in tests):
-                continue
-            if self.index.order(binding.node) < self.index.order(at):
-                return True
-            if isinstance(binding.scope, cst.Module) and not self._runs_at_once(at):
-                return True
-        return False
-
-    def _runs_at_once(self, node: cst.CSTNode) -> bool:
-        """Whether `node` runs where it stands in the module, not when a function is called."""
-        scope = self.names.scope(node)
-        while not isinstance(scope, (cst.Module, cst.FunctionDef, cst.Lambda)):
-            scope = self.names.scope(scope)
-        return isinstance(scope, cst.Module)
+        return qualified, [] if taken and surely_bound(self.names, root, at) else [f"import {root}"]
 
     def origin_of(self, name: str, scope: cst.CSTNode) -> Origin:
         """What an identifier stands for when it is used in a scope."""

@@ -36,6 +36,11 @@ class Entries:
         self._last.append(text)
         return self
 
+    @property
+    def lost(self) -> list[cst.BaseExpression]:
+        """The values that are no longer written."""
+        return [e.value for e in self._dropped] + [e.value for e, text in self._values if ":=" not in text]
+
     def wants(self) -> Iterator[cst.CSTNode]:
         """The dict, its entries and their values."""
         yield self.node

@@ -6,10 +6,14 @@ from collections.abc import Iterable
 
 import libcst as cst
 
+from transforms.engine.arguments import Arguments
 from transforms.engine.changes import Layout
 from transforms.engine.context import Context, PendingFinding, PendingFix
-from transforms.engine.imports import ImportNodes
-from transforms.engine.model import WARNING, Analysis, Edit, Evidence, Finding, Fix, Safety
+from transforms.engine.entries import Entries
+from transforms.engine.import_findings import ImportFindings
+from transforms.engine.import_nodes import ImportNodes
+from transforms.engine.index import below
+from transforms.engine.model import ERROR, WARNING, Analysis, Edit, Evidence, Finding, Fix, Safety
 from transforms.engine.residue import Residue
 from transforms.engine.source import Unreadable
 from transforms.engine.spans import Spans
@@ -23,9 +27,10 @@ def lower(cx: Context) -> Analysis:
     """The analysis of a file whose transforms have run. Raises `Unreadable` when LibCST can't give the text back."""
     cx.settle_guards()
     _hold(cx)
+    _keep_bound_names(cx)
     residue = Residue(cx)
     imports = ImportNodes(cx)
-    cx.findings += imports.findings(cx.findings)
+    cx.findings += ImportFindings(imports).findings(cx.findings)
     if not cx.findings and not residue.candidates:
         return Analysis()
     fixes = _unique(f.fix for f in cx.findings)
@@ -68,6 +73,30 @@ def _hold(cx: Context) -> None:
             why = stopped[id(finding.fix)]
             finding.fix, finding.safety, finding.severity = None, Safety.MANUAL, WARNING
             finding.message += why
+
+
+def _keep_bound_names(cx: Context) -> None:
+    """Make manual what takes out an argument whose value sets a name that is read elsewhere (`mode=(m := "x")`)."""
+    if not cx.index.nodes(cst.NamedExpr):
+        return
+    stopped: dict[int, str] = {}
+    for fix in _unique(f.fix for f in cx.findings):
+        lost = [v for c in fix.changes if isinstance(c, (Arguments, Entries)) for v in c.lost]
+        for node in (n for value in lost for n in below(value)):
+            if isinstance(node, cst.NamedExpr) and _read_elsewhere(cx, node, lost):
+                stopped[id(fix)] = f"; {cx.code(node)} sets a name that is read elsewhere"
+    for finding in cx.findings:
+        if finding.fix is not None and id(finding.fix) in stopped:
+            finding.message += stopped[id(finding.fix)]
+            finding.fix, finding.safety, finding.severity = None, Safety.MANUAL, ERROR
+
+
+def _read_elsewhere(cx: Context, node: cst.NamedExpr, lost: list[cst.BaseExpression]) -> bool:
+    if not isinstance(node.target, cst.Name):
+        return False
+    name, scope = node.target.value, cx.names.binding_scope(node.target.value, cx.names.scope(node))
+    inside = {id(n) for value in lost for n in below(value)}
+    return scope is not None and any(id(use) not in inside for use in cx.names.uses(name, scope))
 
 
 def unit_of(cx: Context, node: cst.CSTNode) -> Unit:

@@ -99,11 +99,15 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Move:
-    """A fix keeps the local name of an import but needs it to come from elsewhere (`old` to `new`, qualified)."""
+    """A fix keeps the local name of an import but needs it to come from elsewhere (`old` to `new`, qualified).
+
+    `binding` says which import: the rank of the identifier that it binds (see `Index.order`), as in `ImportItem`.
+    """
 
     local: str
     old: str
     new: str
+    binding: int
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class ImportItem:
-    """One imported name: its ranges, and the ranges of every use in the file."""
+    """One imported name: its ranges, the ranges of every use in the file, and the rank of the identifier it binds.
+
+    `exported`: others may import it from here; `bound_again`: the name gets another meaning later on.
+    """
 
     start: int
     end: int
@@ -153,6 +160,8 @@ class ImportItem:
     qualified: str
     uses: tuple[tuple[int, int], ...]
     exported: bool
+    binding: int
+    bound_again: bool
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from transforms.engine.index import children
 from transforms.engine.model import Edit
 
 _BLANK = re.compile(r"[ \t\f]*")
+_DIRECTIVE = re.compile(r"#\s*neuron:")
+"""A comment that says something to this tool about the statement below it."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,8 @@ class MoveStatement:
 
     Both stand on lines of their own. Other fixes may change what is inside the moved text. A comment line directly
     above the statement goes along when it is about nothing else: the statement stands alone between blank lines, or
-    `comment` finds a word of its subject. Blank lines around a statement that stood alone do not pile up.
+    `comment` finds a word of its subject, or it holds the statement back from this tool. Blank lines around a statement
+    that stood alone do not pile up.
     """
 
     statement: cst.BaseStatement
@@ -77,7 +80,8 @@ class MoveStatement:
             top = above
         behind = _line_behind(layout, end)
         paragraph = self._blank(layout, top, -1) and (behind >= len(text) or self._blank(layout, behind, 0))
-        named = self.comment is not None and self.comment.search(text[top:start])
+        comments = text[top:start]
+        named = _DIRECTIVE.search(comments) or (self.comment is not None and self.comment.search(comments))
         return top if paragraph or named else start
 
     def _blank(self, layout: Layout, at: int, by: int) -> bool:

@@ -184,7 +184,28 @@ class Names:
                     found.uses.append((node, self.scope(node)))
             else:
                 found.uses.append((node, binding))
+        if any(isinstance(b[0].scope, cst.ClassDef) for b in found.bindings.values()):
+            found.uses = [(node, self._read_in(node, scope, found)) for node, scope in found.uses]
         return found
+
+    def _read_in(self, node: cst.Name, scope: cst.CSTNode, known: Occurrences) -> cst.CSTNode:
+        """The scope in which a use looks its name up: in a class body that has yet to bind it the one around it."""
+        bound = known.bindings.get(id(scope))
+        if not isinstance(scope, cst.ClassDef) or not bound or id(scope) in known.declared:
+            return scope
+        if any(self._bound_by(b, node) for b in bound):
+            return scope
+        self._scopes[id(node)] = next(s for s in self.visible_scopes(scope) if s is not scope)
+        return self._scopes[id(node)]
+
+    def _bound_by(self, binding: Binding, use: cst.Name) -> bool:
+        """Whether a binding in the same class body comes before a use: `x = x` reads the outer one."""
+        statement = self.index.statement(binding.node)
+        if use is binding.node or isinstance(statement, (cst.BaseCompoundStatement, cst.AugAssign)):
+            made = isinstance(statement, (cst.FunctionDef, cst.ClassDef)) and statement.name is binding.node
+            return not made and self.index.order(binding.node) < self.index.order(use)
+        inside = any(above is statement for above in self.index.ancestors(use))
+        return not inside and self.index.order(statement) < self.index.order(use)
 
     def _classify(self, node: cst.Name) -> Binding | cst.CSTNode | None:
         """A Binding, the scope of a use, or None when the node is no identifier (attribute name, keyword)."""
@@ -329,6 +350,7 @@ class Names:
             attribute = node.attr.value  # type: ignore[attr-defined]
             return Origin(frozenset(f"{n}.{attribute}" for n in base.names), base.local, base.why)
         if kind is cst.Name:
+            self.occurrences(node.value)  # type: ignore[attr-defined]  # which know what is read around a class
             return self.origin_of_name(node.value, self.scope(node))  # type: ignore[attr-defined]
         return LOCAL
 

@@ -121,7 +121,7 @@ class RemoveStatement:
         indent = _BLANK.match(layout.text, layout.source.line_bounds(start)[0])
         assert indent
         between = layout.source.newline + indent.group()
-        comments = _comments(code)
+        comments = comments_in(code)
         if behind:
             return "".join(("  " if i == 0 else between) + c for i, c in enumerate(comments))
         return "".join(c + between for c in comments)
@@ -133,7 +133,7 @@ def _space_end(text: str, at: int) -> int:
     return match.end()
 
 
-def _comments(code: str) -> list[str]:
+def comments_in(code: str) -> list[str]:
     """The comments of a statement. Code that `tokenize` does not know gives none."""
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))

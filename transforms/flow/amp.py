@@ -168,7 +168,11 @@ class AmpUses:
         bindings = self._bindings(use.node)
         if bindings and self._kept(bindings):
             first = bindings[0]
-            moves = tuple(Move(b.name, b.imported, CUDA_AMP[b.imported]) for b in bindings if b.kind == "import")
+            moves = tuple(
+                Move(b.name, b.imported, CUDA_AMP[b.imported], self.cx.index.order(b.node))
+                for b in bindings
+                if b.kind == "import"
+            )
             return Renaming(moves=moves, group=f"amp {first.name} {self.cx.index.order(first.node)}")
         text, requests = self.cx.spell(SPELLED[use.function], use.node)
         return Renaming((Replace(use.node, text),), tuple(requests))

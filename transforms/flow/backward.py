@@ -82,7 +82,11 @@ class Backward(Locations):
                 yield from self.backward(element.value)
         elif isinstance(node.value, cst.Name) and not constant and not self.cx.origin(node.value).names:
             yield ("contents", *self.variable(node.value)[1:])
-            yield from self.backward(node.value)
+            bindings = self.cx.names.bindings(node.value.value, self.cx.names.scope(node.value))
+            if not all(isinstance(b.value, cst.Dict) for b in bindings):
+                yield from self.backward(node.value)
+        elif isinstance(node.value, cst.Attribute) and (table := self.class_table(node.value)) is not None:
+            yield ("contents", *self.variable(table)[1:])
         elif self.cx.origin(node.value).name not in ("typing.Literal", "typing_extensions.Literal"):
             yield from self.backward(node.value)
         else:
@@ -97,6 +101,10 @@ class Backward(Locations):
         if name == "device" and self.class_of(node.value) is None:
             yield Origin("device", node, "a .device")
         if name in ("type", "value"):
+            holder = self.class_of(node.value) if name == "value" else None
+            if holder is not None and self.is_enum(holder):
+                for member in self.members(holder):
+                    yield self.field(holder, member.value)
             yield from self.backward(node.value)
             return
         yield self.attribute(node)

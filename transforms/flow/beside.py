@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 def alternatives(cx: Context, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Literals of the other arms of the conditional, or of the `if`/`elif` chain, that chooses this one."""
+    """Literals of the other arms of the conditional, of the `if`/`elif` chain, or of the row of branches that each
+    return, that chooses this one."""
     top = None
     for above in cx.index.ancestors(node):
         if isinstance(above, cst.IfExp):
@@ -38,6 +39,20 @@ def alternatives(cx: Context, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
             if small.value is not None:
                 yield from _leaves(small.value)
         branch = branch.orelse if isinstance(branch, cst.If) else None
+    if isinstance(statement, cst.Return) and here.orelse is None:
+        yield from _returned_beside(cx, here)
+
+
+def _returned_beside(cx: Context, branch: cst.If) -> Iterator[cst.CSTNode]:
+    """What the other branches of a block return that are no more than a test and a return, and what its end does."""
+    for other in getattr(cx.parent(branch), "body", ()):
+        last: cst.CSTNode | None = other
+        if isinstance(other, cst.If) and other is not branch and other.orelse is None:
+            last = other.body.body[-1] if other.body.body else None
+        if isinstance(last, cst.SimpleStatementLine):
+            last = last.body[-1]
+        if isinstance(last, cst.Return) and last.value is not None:
+            yield from _leaves(last.value)
 
 
 def displays(cx: Context, name: cst.Name) -> Iterator[cst.Dict]:
@@ -61,6 +76,8 @@ def indexed_by(cx: Context, holder: cst.CSTNode | None) -> Iterator[cst.CSTNode]
         scope = cx.names.binding_scope(target.value, cx.names.scope(target))
         if scope is not None:
             readers += cx.names.uses(target.value, scope)
+        if isinstance(scope, cst.ClassDef):
+            readers += cx.devices.places.table_reads(target)
     elif isinstance(target, cst.Attribute) and not cx.origin(target).names:
         for node in cx.index.names.get(target.attr.value, []):
             above = cx.parent(node)

@@ -66,10 +66,13 @@ class Component:
 
     @property
     def named(self) -> str:
-        """A place whose name says device, empty when there is none."""
-        return next(
-            (name for kind, _, name in self.places if kind in ("var", "attr", "item") and names_device(name)), ""
-        )
+        """A place whose name says device, empty when there is none. Of functions only those like `get_device`."""
+        for kind, _, name in self.places:
+            if kind in ("var", "attr", "item") and names_device(name):
+                return name
+            if kind == "return" and "_" in name.strip("_") and names_device(name.split("#")[0]):
+                return name.split("#")[0]
+        return ""
 
 
 class Components(Stores):
@@ -172,6 +175,9 @@ class Components(Stores):
                 yield from self._clicked(holder, name)
             if isinstance(holder, cst.ClassDef):
                 yield self.places.field(holder, name)
+                if self.places.is_enum(holder):
+                    for read in self.places.values_read(holder):
+                        yield from self.places.forward(read)
             above = self.cx.parent(binding.node)
             annotation = above.annotation if isinstance(above, (cst.Param, cst.AnnAssign)) else None
             if annotation is not None and self.cx.origin(annotation.annotation).name == "torch.device":

@@ -23,6 +23,11 @@ _EQUAL: dict[type[cst.BaseCompOp], bool] = {cst.Equal: True, cst.In: True, cst.N
 
 _EXITS = frozenset({"sys.exit", "os._exit", "builtins.exit", "builtins.quit"})
 
+_JOINS = (cst.BooleanOperation, cst.UnaryOperation, cst.BinaryOperation, cst.Comparison, cst.ComparisonTarget)
+"""Operations that put several questions into one."""
+_LISTED = (cst.Element, cst.List, cst.Tuple, cst.Arg)
+_OF_LIST = frozenset({"builtins.any", "builtins.all"})
+
 _Condition = tuple[cst.BaseExpression, bool]
 
 
@@ -112,6 +117,71 @@ def neuron_beside(node: cst.CSTNode, cx: Context, subject: str = "") -> bool:
             return True
         child = above
     return False
+
+
+def accelerator_beside(node: cst.Attribute, cx: Context) -> cst.CSTNode | None:
+    """The question for another accelerator that stands beside `x.is_cuda`: in the same condition or list of
+    conditions, in another arm of the choice, or in a row of branches that each leave."""
+    top: cst.CSTNode = node
+    for above in cx.index.ancestors(node):
+        if isinstance(above, cst.IfExp):
+            tests = [top, above.test, *(_further_tests(above) if top is above.test else ())]
+            return next((q for t in tests if (q := _other_accelerator(t, node, cx)) is not None), None)
+        if isinstance(above, _JOINS) or (isinstance(above, cst.Call) and cx.origin(above.func).name in _OF_LIST):
+            top = above
+        elif not isinstance(above, _LISTED):
+            break
+    if (found := _other_accelerator(top, node, cx)) is not None:
+        return found
+    branch = cx.parent(top)
+    if not isinstance(branch, cst.If) or top is not branch.test:
+        return None
+    return next((q for t in _row(branch, cx) if (q := _other_accelerator(t, node, cx)) is not None), None)
+
+
+def _further_tests(choice: cst.IfExp) -> Iterator[cst.BaseExpression]:
+    """Tests of the conditionals that stand in the else arm of one."""
+    arm = choice.orelse
+    while isinstance(arm, cst.IfExp):
+        yield arm.test
+        arm = arm.orelse
+
+
+def _row(branch: cst.If, cx: Context) -> Iterator[cst.BaseExpression]:
+    """Tests of the other branches of an `if`/`elif` chain, and of branches beside it where each of them leaves."""
+    first = branch
+    while isinstance(above := cx.parent(first), cst.If) and above.orelse is first:
+        first = above
+    link: cst.CSTNode | None = first
+    while isinstance(link, cst.If):
+        if link is not branch:
+            yield link.test
+        link = link.orelse
+    block = cx.parent(first)
+    alone = first is branch and branch.orelse is None and leaves(branch.body, cx)
+    for other in block.body if alone and isinstance(block, (cst.IndentedBlock, cst.Module)) else ():
+        if other is not branch and isinstance(other, cst.If) and leaves(other.body, cx):
+            yield other.test
+
+
+def _other_accelerator(test: cst.CSTNode, node: cst.CSTNode, cx: Context) -> cst.CSTNode | None:
+    """The part of a test, other than `node`, that asks whether something is on another accelerator."""
+    parts = [test]
+    while parts:
+        part = parts.pop()
+        if part is node:
+            continue
+        if isinstance(part, cst.Attribute):
+            name = part.attr.value
+            if name.startswith("is_") and name[3:] in OTHER_ACCELERATORS and not cx.origin(part).names:
+                return part
+        elif isinstance(part, cst.Comparison) and _is_device(part.left, cx):
+            sides = [c.comparator for c in part.comparisons]
+            texts = [e.value for s in sides for e in getattr(s, "elements", ())] or sides
+            if any((cx.string(t) or "").split(":")[0] in OTHER_ACCELERATORS for t in texts):
+                return part
+        parts += part.children
+    return None
 
 
 def _is_neuron(test: cst.BaseExpression, subject: str, cx: Context) -> bool:

@@ -149,10 +149,13 @@ def _in_functions(cx: Context, found: list[DeviceUse]) -> Iterator[DeviceUse]:
 
 def _always(cx: Context, node: cst.CSTNode, function: cst.FunctionDef) -> bool:
     """Whether a node stands in a simple statement of the function's own block, so that a call surely runs it."""
-    line = cx.index.enclosing(node, cst.SimpleStatementLine)
-    if line is None or cx.parent(line) is not function.body or function.asynchronous is not None:
+    line = cx.index.enclosing(node, cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    if line is None or function.asynchronous is not None:
         return False
-    above = cx.index.enclosing(node, cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.SimpleStatementLine)
+    if not any(a is function.body for a in (line, cx.parent(line))):
+        return False
+    kinds = (cst.IfExp, cst.BooleanOperation, cst.Lambda, cst.SimpleStatementLine, cst.SimpleStatementSuite)
+    above = cx.index.enclosing(node, *kinds)
     return above is line
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from transforms.engine.index import below
 from transforms.engine.model import Safety
 from transforms.flow.beside import alternatives, displays, indexed_by
 from transforms.flow.components import Component, Components, all_device_names
@@ -36,10 +37,10 @@ def device_text(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a literal is. `kind`: given, test, key, choice, pattern, kernel, multi, saved, foreign, text,
-    elsewhere (compared with another file's value that may stay), unknown. `group` ties
-    what changes together, `subject` is what a test looks at (of `multi`: the tests of the value that a literal is
-    stored as), `probe` the condition on whose arm a literal stands."""
+    """What a literal is. `kind`: given, test, key, choice, pattern, kernel, multi, saved, foreign, text, code (a
+    device that is also part of the name of a module or function), elsewhere (compared with another file's value that
+    may stay), unknown. `group` ties what changes together, `subject` is what a test looks at (of `multi`: the tests of
+    the value that a literal is stored as), `probe` the condition on whose arm a literal stands."""
 
     kind: str
     safety: Safety = Safety.REVIEW
@@ -93,6 +94,10 @@ class Devices:
                 return Verdict(
                     "given", safety, ((kinds[kind].node, kinds[kind].text),), "", keeps, probe=self._probe(node)
                 )
+        arm = kinds.get("arm") if not kinds.keys() & {"text", "test", "key"} else None
+        if arm is not None and self.cx.string(arm.other) == "cpu":
+            evidence = tuple((s.node, s.text) for s in (arm, kinds.get("leak")) if s is not None)
+            return Verdict("given", Safety.REVIEW, evidence, probe=self._probe(node))
         if "test" in kinds:
             return self._test(node, kinds["test"])
         if "key" in kinds:
@@ -130,14 +135,18 @@ class Devices:
             return Verdict("multi", evidence=((chain.node, chain.text),), subject=chain.node, needed=True)
         foreign = component.of_kind("foreign")
         mapped = bool(foreign) and all(s.text.startswith("device_map=") for s in foreign)
+        if (named := component.of_kind("code")) and proof is not None:
+            return Verdict("code", evidence=((named[0].node, named[0].text),), needed=True)
         if foreign and not (mapped and proof is not None and proof.kind != "likely"):
             # whatever else it is: another name would break the call of the library (a device map takes torch's names)
             return Verdict("foreign", evidence=((foreign[0].node, foreign[0].text),), needed=True)
         if proof is None and arm is not None and plain:
             proof = arm
+        if proof is None and plain:
+            proof = self._chosen_in_statement(node)
         if proof is None and plain and component.of_kind("taken"):
             proof = component.of_kind("taken")[0]
-        if proof is None and component.of_kind("probe") and component.named:
+        if proof is None and component.of_kind("probe") and (component.named or self._else_cpu(component)):
             proof = component.of_kind("probe")[0]
         if proof is not None and (plain or "device" in kinds):
             safety, evidence = self._certainty(component, proof, arm is not None)
@@ -153,7 +162,8 @@ class Devices:
         if texts and proof is None and not component.of_kind("leak", "test"):
             return Verdict("text", evidence=((texts[0].node, texts[0].text),))
         if proof is not None:
-            return Verdict("unknown", evidence=((proof.node, proof.text), (node, "beside texts that name no device")))
+            why = ((proof.node, proof.text), (node, "beside texts that name no device"))
+            return Verdict("unknown", evidence=why, needed=isinstance(proof, Sink) and proof.kind == "device")
         return Verdict("unknown", evidence=tuple(component.doubts[:1]))
 
     def chosen_by(self, component: Component) -> Sink | None:
@@ -173,10 +183,25 @@ class Devices:
     def _goes_on(self, component: Component) -> bool:
         """Whether a value may be used where this file does not show it: only then its name alone says something."""
         open_ended = any(
-            kind in ("attr", "item") or (kind == "var" and owner == id(self.cx.module))
+            kind in ("attr", "item", "return") or (kind == "var" and owner == id(self.cx.module))
             for kind, owner, _ in component.places
         )
         return open_ended or bool(component.of_kind("leak"))
+
+    def _chosen_in_statement(self, node: cst.CSTNode) -> Sink | None:
+        """A probe in the statement of a literal, where the CPU stands beside it: `("cpu", "cuda")[is_available()]`."""
+        statement = self.cx.index.statement(node)
+        if not isinstance(statement, (cst.Assign, cst.AnnAssign, cst.Return)) or statement.value is None:
+            return None
+        parts = list(below(statement.value))
+        if not any(self.cx.string(part) == "cpu" for part in parts):
+            return None
+        probe = next((part for part in parts if isinstance(part, cst.Call) and self.places.is_probe(part)), None)
+        return Sink("probe", probe, "a probe chooses between it and the CPU") if probe is not None else None
+
+    def _else_cpu(self, component: Component) -> bool:
+        """Whether a value can be the CPU by its literals: what is chosen by a probe instead of it is a device."""
+        return any(self.cx.string(o.node) == "cpu" for o in component.origins if o.kind == "literal")
 
     def _arm(self, component: Component) -> Sink | None:
         """A conditional on a probe, one of whose arms is a literal of the component and the other the CPU."""
@@ -203,7 +228,9 @@ class Devices:
             elif kind == "var" and component.of_kind("test") and (files := self._callers_elsewhere(scope, name)):
                 safety = Safety.REVIEW
                 evidence.append((proof.node, f"{name} is given by callers in {', '.join(files[:3])}"))
-            elif kind == "var" and scope == id(self.cx.module):
+            elif kind == "contents" and scope != id(self.cx.module) and name in self._class_tables():
+                safety = Safety.REVIEW
+            elif kind in ("var", "contents") and scope == id(self.cx.module):
                 importers = (*self.cx.facts.importers.get(name, ()), *self.cx.facts.importers.get("*", ()))
                 if importers:
                     safety = Safety.REVIEW
@@ -213,6 +240,10 @@ class Devices:
             evidence.append((proof.node, f"its value comes from {imported}"))
         return safety, tuple(evidence)
 
+    def _class_tables(self) -> set[str]:
+        """Names that class bodies of the file bind: others may read them as attributes."""
+        return {m.value for holder in self.cx.index.nodes(cst.ClassDef) for m in self.places.members(holder)}
+
     def _imported(self, component: Component) -> str:
         """The qualified name of a value of another module among the variables of a component, empty for none."""
         for kind, scope, name in component.places:
@@ -220,7 +251,14 @@ class Devices:
                 for binding in self.cx.names.occurrences(name).bindings.get(scope, []):
                     if binding.kind == "import" and binding.imported.split(".")[0] != "torch":
                         return binding.imported
+                    if isinstance(binding.value, cst.Call) and (made := self._made_elsewhere(binding.value)):
+                        return made
         return ""
+
+    def _made_elsewhere(self, call: cst.Call) -> str:
+        """The name of a function or class of another file of the repository that a call is of, empty for others."""
+        name = self.cx.origin(call.func).name
+        return name if name and (name.startswith(".") or name.split(".")[0] in self.cx.facts.modules) else ""
 
     def _read_elsewhere(self, component: Component) -> str:
         """What other files read of a component, so that they may read its index too; empty for nothing."""
@@ -270,8 +308,10 @@ class Devices:
             return Verdict("test", safety, ((direct.node, direct.text),), group, True, subject)
         if component is not None and (chain := self.chosen_by(component)) is not None:
             return Verdict("multi", evidence=((chain.node, chain.text),), subject=chain.node)
+        if component is not None and (named := component.of_kind("code")):
+            return Verdict("code", evidence=((named[0].node, named[0].text),))
         imported = self._imported(component) if component is not None else ""
-        if imported and not names_device(imported.rpartition(".")[2]):
+        if imported and component is not None and not (component.named or names_device(imported.rpartition(".")[2])):
             return Verdict("elsewhere", evidence=((test, f"{imported} is another file's value"),))
         if other := self._other_value(subject):
             return Verdict("elsewhere", evidence=((test, f"{other} is another file's value"),))
@@ -282,12 +322,31 @@ class Devices:
                 return Verdict("test", safety, evidence, group, True, subject)
             if component.named:
                 return Verdict("test", Safety.REVIEW, ((test, f"{component.named} is compared"),), group, True, subject)
-        imported = self.cx.origin(subject).name if isinstance(subject, (cst.Name, cst.Attribute)) else ""
+        imported = self._asked_elsewhere(subject)
         if imported and not imported.startswith("torch.") and names_device(imported.rpartition(".")[2]):
             return Verdict("test", Safety.REVIEW, ((test, f"{imported} is compared"),), group, True, subject)
         if isinstance(subject, cst.Attribute) and subject.attr.value == "type" and not self._own_type(subject):
             return Verdict("test", Safety.REVIEW, ((test, ".type compared with a device name"),), group, True, subject)
         return Verdict("unknown", evidence=((test, "compared with something unknown"),))
+
+    def _asked_elsewhere(self, subject: cst.CSTNode) -> str:
+        """The qualified name of a value, or of the function that is called for it: `str(get_device())`."""
+        while True:
+            if isinstance(subject, cst.Subscript):
+                subject = subject.value
+            elif not isinstance(subject, cst.Call):
+                break
+            elif self.cx.origin(subject.func).name == "builtins.str" and subject.args:
+                subject = subject.args[0].value
+            elif isinstance(subject.func, cst.Attribute) and subject.func.attr.value in ("split", "lower", "strip"):
+                subject = subject.func.value
+            else:
+                break
+        if isinstance(subject, cst.Attribute) and subject.attr.value == "type" and isinstance(subject.value, cst.Call):
+            subject = subject.value
+        if isinstance(subject, cst.Call):
+            return self.cx.origin(subject.func).name
+        return self.cx.origin(subject).name if isinstance(subject, (cst.Name, cst.Attribute)) else ""
 
     def _own_type(self, subject: cst.Attribute) -> bool:
         """Whether the file stores a `.type` of its own, or the receiver is one of its own objects."""
@@ -314,6 +373,7 @@ class Devices:
         ):
             return Verdict("multi", evidence=((sink.node, "key of a table of accelerators"),))
         found = None
+        unknown: cst.CSTNode | None = None
         for subject in indexed_by(self.cx, holder):
             if other := self._other_value(subject):
                 why = f"the table is indexed by {other} of another file"
@@ -321,6 +381,11 @@ class Devices:
             verdict = self.tested(subject, sink.node)
             if verdict.kind == "test" and found is None:
                 found = Verdict("key", verdict.safety, verdict.evidence, verdict.group, True)
+            elif verdict.kind != "test":
+                unknown = subject
+        if found is not None and unknown is not None:
+            doubt = (unknown, "the table is indexed by this too, which may hold another text")
+            return Verdict("key", Safety.REVIEW, (*found.evidence, doubt), found.group, True)
         if found is not None:
             return found
         return Verdict("unknown", evidence=((sink.node, sink.text),))

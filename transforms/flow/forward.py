@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from transforms.flow.conditions import conditions
+from transforms.flow.lookups import looked_up
 from transforms.flow.steps import Place, Sink
 from transforms.flow.storages import map_location_dict
 from transforms.flow.tested import Tests
@@ -126,14 +128,14 @@ class Forward(Tests):
             if (above.left is node and indexed) or isinstance(node, (cst.List, cst.Tuple)):
                 yield from self.forward(above)
             else:
-                yield Sink("text", above, "part of a longer text")
+                yield self._part_of_text(above, above)
         elif isinstance(above.operator, cst.Modulo):
             if above.left is node or _TEMPLATE.match(self.cx.string(above.left) or ""):
                 yield from self.forward(above)
             elif self.cx.string(above.left) is None and isinstance(node, cst.SimpleString):
                 yield Sink("leak", above, "put into a text that is not known here")
             else:
-                yield Sink("text", above, "part of a text")
+                yield self._part_of_text(above, above)
         elif isinstance(above.operator, cst.BitOr):
             return  # a type union
         elif isinstance(node, (cst.List, cst.Tuple)) and isinstance(above.operator, cst.Multiply):
@@ -158,7 +160,13 @@ class Forward(Tests):
             ):
                 yield from self.forward(whole)
                 return
-        yield Sink("text", part, "part of a text")
+        yield self._part_of_text(whole, part)
+
+    def _part_of_text(self, whole: cst.CSTNode | None, part: cst.CSTNode) -> Sink:
+        """A text for people, unless it names a module, function or attribute that is looked up."""
+        if whole is not None and looked_up(whole, self.cx):
+            return Sink("code", part, "part of the name of code that is looked up")
+        return Sink("text", part, "part of a text")
 
     def _lambda(self, function: cst.Lambda) -> Iterator[Sink | Place]:
         arg = self.cx.parent(function)
@@ -176,7 +184,14 @@ class Forward(Tests):
         if isinstance(target, (cst.Tuple, cst.List)):
             yield Sink("leak", statement, "unpacked")
             return
+        if isinstance(holder, cst.ClassDef) and self.is_enum(holder) and self._several_members(holder):
+            yield Sink("multi", holder, "one of several accelerators")
         yield from self.target(target)
+
+    def _several_members(self, holder: cst.ClassDef) -> bool:
+        """Whether an enumeration has a member for another accelerator."""
+        values = [self.cx.index.statement(member) for member in self.members(holder)]
+        return any(isinstance(v, cst.Assign) and self.other_accelerator(v.value) for v in values)
 
     def _branch_of_probe(self, node: cst.CSTNode, holder: cst.If) -> bool:
         child = node
@@ -186,10 +201,18 @@ class Forward(Tests):
             child = above
         return False
 
-    def _returned(self, node: cst.CSTNode) -> Iterator[Place]:
+    def _returned(self, node: cst.Return, part: str = "") -> Iterator[Sink | Place]:
         function = self.cx.index.enclosing(node, cst.FunctionDef)
-        if function is not None:
-            yield ("return", id(function), function.name.value)
+        if function is None:
+            return
+        chosen = conditions(node, self.cx) if not self._gives_cpu(node.value) else ()
+        if any(self.is_probe(test) if holds else self.is_negated_probe(test) for test, holds in chosen):
+            yield Sink("probe", node, "returned where an availability probe holds")
+        yield ("return", id(function), f"{function.name.value}{part}")
+
+    def _gives_cpu(self, value: cst.CSTNode | None) -> bool:
+        parts = [e.value for e in value.elements] if isinstance(value, cst.Tuple) else [value]
+        return any(self.cx.string(part) == "cpu" for part in parts)
 
     def _element(self, element: cst.CSTNode) -> Iterator[Sink | Place]:
         holder = self.cx.parent(element)
@@ -199,7 +222,7 @@ class Forward(Tests):
         if self.names_neuron(holder):
             yield Sink("aware", holder, "neuron stands beside it")
             return
-        if self.names_other_accelerators(holder):
+        if self.names_other_accelerators(holder) or self._row_of_accelerators(holder):
             yield Sink("multi", holder, "one of several accelerators")
             return
         if isinstance(holder, cst.Tuple):
@@ -216,11 +239,16 @@ class Forward(Tests):
                     yield from self._assigned(elements[place].value, above)
                     return
             if isinstance(above, cst.Return) and len(holder.elements) > 1:
-                function = self.cx.index.enclosing(above, cst.FunctionDef)
-                if function is not None:
-                    yield ("return", id(function), f"{function.name.value}#{place}")
+                yield from self._returned(above, f"#{place}")
                 return
         yield from self.forward(holder)
+
+    def _row_of_accelerators(self, holder: cst.CSTNode) -> bool:
+        """Whether a tuple is a row of a table with rows for other accelerators: `(("cuda", f), ("mps", g))`."""
+        row = self.cx.parent(holder)
+        table = self.cx.parent(row) if isinstance(row, cst.Element) else None
+        rows = [e.value for e in getattr(table, "elements", ())]
+        return any(isinstance(r, cst.Tuple) and self.names_other_accelerators(r) for r in rows)
 
     def _dict(self, element: cst.DictElement, node: cst.CSTNode) -> Iterator[Sink | Place]:
         holder = self.cx.parent(element)

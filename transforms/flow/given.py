@@ -205,7 +205,7 @@ class Arguments(Locations):
             yield Sink("test", call, "its length is where a device name is cut", subscript.value, node, False)
 
     def _speaks(self, call: cst.Call, method: str) -> bool:
-        from transforms.engine.residue import SPEAKING
+        from transforms.engine.text_roles import SPEAKING
 
         spelled = dotted_name(call.func)
         return (method or spelled) in SPEAKING or spelled.endswith(("Error", "Exception", "Warning"))
@@ -262,6 +262,8 @@ class Arguments(Locations):
             name = keyword or self._nth_field(holder, position)
             if name:
                 yield self.field(holder, name)
+        elif keyword in DEVICE_KEYWORDS:
+            yield Sink("likely", call, f"{keyword}= of a call, handed on by it")
         else:
             yield Sink("leak", call, f"argument of {dotted_name(call.func) or 'a call'}()")
 

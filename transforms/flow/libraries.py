@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from transforms.engine.context import Context
 
 _TORCH = frozenset({"torch", "torchvision", "torchaudio", "builtins", "copy"})
+_GIVERS = frozenset({"parameters", "buffers"})
+_TENSORS = frozenset({"data", "grad", "weight", "bias"})
+"""Attributes of tensors and modules that are tensors."""
 
 
 def instead_of_torch(cx: Context) -> str:
@@ -35,6 +38,25 @@ def third_party(receiver: cst.BaseExpression, cx: Context) -> str:
     return ""
 
 
+def made_elsewhere(receiver: cst.BaseExpression, cx: Context) -> str:
+    """Why the receiver may be an object of another package: a call that is neither torch's nor the repository's
+    made it."""
+    why = third_party(receiver, cx)
+    return "" if why and all(name.split(".")[0] in cx.facts.modules for name in _makers(receiver, cx)) else why
+
+
+def made_by_torch(receiver: cst.BaseExpression, cx: Context) -> bool:
+    """Whether the receiver is a tensor that torch or a module gave: `torch.ones(3)`, `next(m.parameters())`."""
+    if isinstance(receiver, cst.Attribute) and receiver.attr.value in _TENSORS:
+        return True
+    if isinstance(receiver, cst.Call) and cx.origin(receiver.func).name == "builtins.next" and receiver.args:
+        given = receiver.args[0].value
+        method = given.func if isinstance(given, cst.Call) else None
+        return isinstance(method, cst.Attribute) and method.attr.value in _GIVERS
+    names = _makers(receiver, cx)
+    return bool(names) and all(name.startswith("torch.") for name in names)
+
+
 def other_array(receiver: cst.BaseExpression, cx: Context) -> str:
     """The package with arrays of its own whose function surely made the receiver."""
     packages = {name.split(".")[0] for name in _makers(receiver, cx)}
@@ -43,11 +65,16 @@ def other_array(receiver: cst.BaseExpression, cx: Context) -> str:
 
 def _makers(receiver: cst.BaseExpression, cx: Context) -> frozenset[str]:
     """Names of the function at which the chain of calls starts that made the receiver."""
-    value: cst.BaseExpression | None = receiver
     if isinstance(receiver, cst.Name):
-        bindings = cx.names.bindings(receiver.value, cx.names.scope(receiver))
-        if len({id(b.value) for b in bindings}) == 1:
-            value = bindings[0].value
+        values = [b.value for b in cx.names.bindings(receiver.value, cx.names.scope(receiver))]
+        found = [_called(value, cx) for value in values]
+        others = [names for names in found if not any(n.split(".")[0] in _TORCH for n in names)]
+        return frozenset[str]().union(*found) if len(values) == 1 or (all(found) and others == found) else frozenset()
+    return _called(receiver, cx)
+
+
+def _called(value: cst.CSTNode | None, cx: Context) -> frozenset[str]:
+    """Names of the function at which a chain of calls, attributes and subscripts starts."""
     while isinstance(value, (cst.Call, cst.Attribute, cst.Subscript)):
         if isinstance(value, cst.Call):
             if names := cx.origin(value.func).names:

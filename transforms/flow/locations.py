@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _PROBES = frozenset({"torch.cuda.is_available", "torch.neuron.is_available", "torch.accelerator.is_available"})
 _COUNTS = frozenset({"torch.cuda.device_count", "torch.neuron.device_count"})
 _RECORD_BASES = ("NamedTuple", "BaseModel", "TypedDict", "BaseSettings")
+_ANSWERS = (cst.Call, cst.BooleanOperation, cst.Comparison, cst.IfExp)
+"""Forms of a probe whose answer a variable may keep."""
 _ENUMS = ("Enum", "StrEnum")
 _LAST = frozenset({"device", "dev"})
 _WHOLE = frozenset("device_type device_name device_str device_string devices devicename".split()) | DEVICE_KEYWORDS
@@ -123,6 +125,33 @@ class Locations:
         """Whether a class is an enumeration of texts."""
         return any(base.rpartition(".")[2] in _ENUMS for base in self.bases(holder))
 
+    def values_read(self, holder: cst.ClassDef) -> list[cst.Attribute]:
+        """Readings of `self.value` in an enumeration: each of its members may be meant."""
+        reads = [self.cx.parent(n) for n in self.cx.index.names.get("value", [])]
+        return [
+            r for r in reads if isinstance(r, cst.Attribute) and self.class_of(r.value) is holder and _is_self(r.value)
+        ]
+
+    def members(self, holder: cst.ClassDef) -> list[cst.Name]:
+        """Names that the body of a class gives a value."""
+        targets = [t.target for t in self.cx.index.nodes(cst.AssignTarget)]
+        return [t for t in targets if isinstance(t, cst.Name) and self.cx.names.scope(t) is holder]
+
+    def class_table(self, read: cst.Attribute) -> cst.Name | None:
+        """The name that a class body gives a dict, where `self.table` or `Class.table` reads it."""
+        holder = self.class_of(read.value)
+        if holder is None:
+            return None
+        bindings = self.cx.names.bindings(read.attr.value, holder)
+        own = [b for b in bindings if b.scope is holder]
+        dicts = own and len(own) == len(bindings) and all(isinstance(b.value, cst.Dict) for b in own)
+        return own[0].node if dicts and isinstance(own[0].node, cst.Name) else None
+
+    def table_reads(self, table: cst.Name) -> list[cst.Attribute]:
+        """Where a dict of a class body is read as an attribute."""
+        reads = [self.cx.parent(n) for n in self.cx.index.names.get(table.value, [])]
+        return [r for r in reads if isinstance(r, cst.Attribute) and self.class_table(r) is table]
+
     def is_record(self, holder: cst.ClassDef) -> bool:
         """Whether a class has an `__init__` made from its fields."""
         if any(base.rpartition(".")[2] in _RECORD_BASES for base in self.bases(holder)):
@@ -223,9 +252,40 @@ class Locations:
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1 and isinstance(test.left, cst.Call):
             more = isinstance(test.comparisons[0].operator, (cst.GreaterThan, cst.GreaterThanEqual))
             return more and self.cx.origin(test.left.func).name in _COUNTS
+        if isinstance(test, cst.IfExp):
+            return self._is_true(test.body) and self._is_false(test.orelse) and self.is_probe(test.test)
         if isinstance(test, cst.Name):
             return self._named_probe(test)
+        if isinstance(test, cst.Attribute):
+            return self._kept_probe(test)
         return False
+
+    def _kept_probe(self, test: cst.Attribute) -> bool:
+        """Whether an attribute keeps the answer of a probe, by all that the file stores in it."""
+        code, name = self.cx.code(test), test.attr.value
+        if id(test) in self._probing or self.cx.origin(test).names:
+            return False
+        stored: list[cst.BaseExpression] = []
+        for spelled in self.cx.index.names.get(name, []):
+            target = self.cx.parent(spelled)
+            holder = self.cx.parent(target) if isinstance(target, cst.Attribute) and target.attr is spelled else None
+            statement = self.cx.parent(holder) if isinstance(holder, cst.AssignTarget) else None
+            if isinstance(target, cst.Attribute) and isinstance(statement, cst.Assign):
+                if self.cx.code(target) != code:
+                    return False
+                stored.append(statement.value)
+        self._probing.add(id(test))
+        try:
+            asked = bool(stored) and all(isinstance(v, _ANSWERS) and self.is_probe(v) for v in stored)
+        finally:
+            self._probing.discard(id(test))
+        return asked and not self.cx.devices.options(name)
+
+    def _is_true(self, node: cst.CSTNode) -> bool:
+        return (isinstance(node, cst.Name) and node.value == "True") or self.cx.integer(node) == 1
+
+    def _is_false(self, node: cst.CSTNode) -> bool:
+        return (isinstance(node, cst.Name) and node.value in ("False", "None")) or self.cx.integer(node) == 0
 
     def _named_probe(self, test: cst.Name) -> bool:
         found = self.cx.names.bindings(test.value, self.cx.names.scope(test))
@@ -234,7 +294,7 @@ class Locations:
         self._probing.add(id(found[0].node))
         try:
             return all(
-                b.kind == "assign" and isinstance(b.value, (cst.Call, cst.BooleanOperation)) and self.is_probe(b.value)
+                b.kind == "assign" and isinstance(b.value, _ANSWERS) and self.is_probe(b.value)
                 for b in found
             )
         finally:
@@ -267,6 +327,10 @@ class Locations:
             if self.other_accelerator(element.key if isinstance(element, cst.DictElement) else element.value):
                 return True
         return False
+
+
+def _is_self(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Name) and node.value == "self"
 
 
 def parameter_at(function: cst.FunctionDef, keyword: str, position: int) -> cst.Param | None:

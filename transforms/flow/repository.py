@@ -12,14 +12,15 @@ from dataclasses import dataclass, field
 
 from transforms.engine.transform import RepositoryFacts
 
-METHODS = ("cuda", "to", "compile", "half", "type")
-"""Methods of torch objects whose meaning changes where a class defines its own."""
+METHODS = ("cuda", "to", "compile", "half", "type", "is_cuda")
+"""Methods, and the attribute `is_cuda`, of torch objects whose meaning changes where a class defines its own."""
 
 CLASSES = ("GradScaler", "ShardedGradScaler")
 """Classes of torch that a repository may define for itself, or hand on from a module of its own."""
 
 _CLASS = re.compile(rb"^[ \t]*class[ \t]+(" + "|".join(CLASSES).encode() + rb")\b", re.M)
 _METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(" + "|".join(METHODS).encode() + rb")[ \t]*\(", re.M)
+_STORED = re.compile(rb"^[ \t]+(?:self\.)?(is_cuda)[ \t]*(?::[^=\n]*)?=(?!=)", re.M)
 _BLOCK = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[ \t]*:", re.M)
 _PLAIN = frozenset(b"object ABC dict list tuple UserDict UserList OrderedDict NamedTuple Mapping Sequence".split())
 """Base classes without a `to()`."""
@@ -54,7 +55,7 @@ def scan(files: Mapping[str, bytes]) -> Repository:
         data = files[path]
         if _GROUP in data:
             found.distributed = True
-        for pattern, names in ((_METHOD, found.methods), (_CLASS, found.classes)):
+        for pattern, names in ((_METHOD, found.methods), (_STORED, found.methods), (_CLASS, found.classes)):
             for match in pattern.finditer(data):
                 _add(names, match[1].decode(), path)
         _imports(path, data, targets, found)

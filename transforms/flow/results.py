@@ -75,7 +75,7 @@ def is_printed(cx: Context, node: cst.CSTNode) -> bool:
     if not isinstance(call, cst.Call):
         return False
     from transforms.engine.names import dotted_name
-    from transforms.engine.residue import _PRINTERS
+    from transforms.engine.text_roles import PRINTERS
 
     name = call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted_name(call.func)
-    return name in _PRINTERS
+    return name in PRINTERS

@@ -21,8 +21,8 @@ class Sink:
     test (compared with `other`; `subject` is the side of the value, `indexed` says that an index takes part), key (of
     the dict or subscript `other`), choice (member of a Literal), index (an index is read out of the text), pattern
     (matched with a regular expression), taken (an argument that may be a device or an index), kernel (what a kernel is
-    registered for), text (for people), foreign (a name of a library of its own), leak (goes where nobody can follow),
-    multi (one of several accelerators).
+    registered for), text (for people), code (part of the name of a module or function that is looked up), foreign (a
+    name of a library of its own), leak (goes where nobody can follow), multi (one of several accelerators).
     """
 
     kind: str

@@ -176,7 +176,10 @@ class Stores:
             if isinstance(binding.value, cst.Dict):
                 for element in binding.value.elements:
                     yield from self.places.backward(element.value)
-        for use in self.cx.names.uses(name, bindings[0].scope) if bindings else ():
+        uses: list[cst.CSTNode] = list(self.cx.names.uses(name, bindings[0].scope)) if bindings else []
+        if bindings and isinstance(bindings[0].scope, cst.ClassDef) and isinstance(bindings[0].node, cst.Name):
+            uses += self.places.table_reads(bindings[0].node)
+        for use in uses:
             above = self.cx.parent(use)
             if isinstance(above, cst.Subscript) and above.value is use:
                 yield from self._read_or_given(above)

@@ -37,6 +37,9 @@ class Tests(Arguments):
         other = target.comparator if comparison.left is node else comparison.left
         if isinstance(target.operator, (cst.Is, cst.IsNot)):
             return
+        if "CUDA" in (self.cx.string(other) or ""):
+            yield Sink("leak", comparison, "compared with CUDA in capitals, which stays")
+            return
         if isinstance(target.operator, (cst.Equal, cst.NotEqual, cst.In, cst.NotIn)):
             beside = list(self._tests_beside(comparison))
             if any(self._tests_for(test, lambda side: self.cx.string(side) == "neuron") for test in beside):

@@ -15,7 +15,7 @@ from transforms.flow.amp import AmpUses, Use, is_constant
 from transforms.flow.autocasts import Autocast, Autocasts
 from transforms.flow.results import results
 from transforms.flow.scaler import scaler_uses
-from transforms.tables.amp import CUDA_GRAD_SCALER
+from transforms.tables.amp import CUDA_AMP, CUDA_GRAD_SCALER
 
 GRAD_SCALER = Rule(
     code="TN202",
@@ -142,6 +142,11 @@ class _Scaler:
         if not use.cuda and (self.device is not None or kind == "unknown") and not disable:
             if off and kind in ("cuda", "neuron"):
                 self._offer(off)
+            elif unpacks(self.call) and self.device is None:
+                message = 'arguments are unpacked: torch.amp.GradScaler means CUDA unless they hold device="neuron"'
+                cx.report(use.node, message, Safety.MANUAL, severity=WARNING)
+            elif use.origin.names & CUDA_AMP.keys():
+                cx.keep(use.node, "torch.amp is preferred where the name is imported")
             return
         added = [] if self.device is not None else [cx.literal("neuron", self.call)]
         if disable and self.enabled is not None:

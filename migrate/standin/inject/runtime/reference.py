@@ -206,7 +206,7 @@ def _scatter_to_one_device() -> None:
                 raise RuntimeError(f"the stand-in has no DataParallel over {len(devices)} devices: run with one")
             return (tensor.cuda(devices[0]),)
 
-    scatter_gather.Scatter = Scatter  # type: ignore[attr-defined]
+    scatter_gather.Scatter = Scatter  # type: ignore[assignment]
 
 
 def _redirect_threads() -> None:
