@@ -64,6 +64,22 @@ def test_types(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "kept, use, types",
+    [
+        pytest.param("(torch.cuda.Stream, torch.cuda.Event)", "isinstance(x, KEPT)", True, id="tuple-of-isinstance"),
+        pytest.param("torch.cuda.Stream", "isinstance(x, KEPT)", True, id="type-in-a-variable"),
+        pytest.param("torch.cuda.Stream", "KEPT()", False, id="called"),
+        pytest.param("(torch.cuda.Stream, torch.cuda.Event)", "[k() for k in KEPT]", False, id="called-one-by-one"),
+        pytest.param("torch.cuda.Stream", "isinstance(x, KEPT) or KEPT()", False, id="both"),
+        pytest.param("torch.cuda.Stream", "None", False, id="not-used-here"),
+    ],
+)
+def test_types_in_variables(kept: str, use: str, types: bool) -> None:
+    text = migrate(f"{HEAD}KEPT = {kept}\n\n\ndef g(x):\n    return {use}\n").text
+    assert f"KEPT = {kept.replace('torch.cuda', 'torch' if types else 'torch.neuron')}\n" in text
+
+
+@pytest.mark.parametrize(
     "line",
     [
         pytest.param("class Lane(torch.cuda.Stream): ...", id="base-class"),

@@ -73,8 +73,23 @@ def test_names(before: str, after: str) -> None:
             "import torch\nfrom functools import partial\nf = partial(torch.cuda.amp.custom_fwd, cast_inputs=None)\n",
             id="partial that lacks the device is reported",
         ),
+        pytest.param(
+            "try:\n    from torch.amp import custom_fwd\nexcept ImportError:\n"
+            "    def custom_fwd(f):\n        return f\n\n\nwrap = custom_fwd\n",
+            id="a value that may be an own function",
+        ),
     ],
 )
 def test_stays(text: str) -> None:
     """What must not be edited."""
     assert migrate(text).text == text
+
+
+def test_a_value_that_may_be_an_own_function_is_reported() -> None:
+    text = (
+        "if new:\n    from torch.cuda.amp import custom_fwd\nelse:\n    def custom_fwd(f):\n        return f\n\n"
+        "    custom_bwd = custom_fwd\n"
+    )
+    outcome = migrate(text)
+    assert "custom_bwd = custom_fwd\n" in outcome.text
+    assert any(f["line"] == 7 and f["severity"] == "error" for f in outcome.findings)

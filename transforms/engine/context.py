@@ -150,7 +150,10 @@ class Context:
         return True
 
     def is_type(self, node: cst.CSTNode) -> bool:
-        """Whether an expression stands for a type: annotation, base class, isinstance, `type(x) is T`, pattern."""
+        """Whether an expression stands for a type: annotation, base class, isinstance, `type(x) is T`, pattern.
+
+        Also one in a variable that is used as a type, or a tuple of types, everywhere in this file.
+        """
         child = node
         for above in self.index.ancestors(node):
             if isinstance(above, (cst.Annotation, cst.TypeVar, cst.TypeParam)):
@@ -166,10 +169,25 @@ class Context:
                 if name in ("isinstance", "issubclass", "typing.cast", "cast", "TypeVar", "typing.TypeVar"):
                     return not any(a is child for a in above.args[:1]) or name.endswith("cast")
                 return False
+            if isinstance(above, cst.Assign):
+                return self._holds_types(above, node)
             if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return False
             child = above
         return False
+
+    def _holds_types(self, statement: cst.Assign, node: cst.CSTNode) -> bool:
+        """Whether a statement keeps a type, alone or in a tuple, in a variable that stands for types alone."""
+        target = statement.targets[0].target
+        members = [e.value for e in statement.value.elements] if isinstance(statement.value, cst.Tuple) else []
+        if len(statement.targets) > 1 or not isinstance(target, cst.Name) or node not in (statement.value, *members):
+            return False
+        scope = self.names.scope(target)
+        uses = self.names.uses(target.value, scope)
+        outside = self.facts.importers.get(target.value) or self.facts.importers.get("*")
+        if not uses or len(self.names.bindings(target.value, scope)) != 1 or outside:
+            return False
+        return all(self.index.enclosing(use, cst.Assign) is None and self.is_type(use) for use in uses)
 
     def own_method(self, name: str) -> str:
         """Why a method of this name may not be torch's, empty when all classes of the repository leave it alone."""

@@ -95,6 +95,10 @@ class _Decorating:
         if use.kind == "partial":
             cx.report(use.node, f"partial has to bind {device} as well, with torch.amp.{use.function}", Safety.MANUAL)
             return
+        if use.origin.local:
+            message = f"{cx.code(use.node)} is also a function of this file: bind {device} where it is torch's"
+            cx.report(use.node, message, Safety.MANUAL)
+            return
         if not self.amp.binds(use):
             cx.report(use.node, f"{use.function} is passed on: torch.amp.{use.function} takes {device}", Safety.MANUAL)
             return
