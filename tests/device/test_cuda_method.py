@@ -262,3 +262,22 @@ def test_parameter_that_every_call_fills_with_a_tensor_moves_although_a_class_ha
     )
     outcome = migrate(text)
     assert outcome.text == text.replace("return x.cuda()", 'return x.to("neuron")')
+
+
+@pytest.mark.parametrize(
+    "before, given",
+    [
+        pytest.param("    if gpu is not None and x is y:\n        x.cuda(gpu)\n", True, id="asked in the branch"),
+        pytest.param("    if gpu is None:\n        return\n    x.cuda(gpu)\n", True, id="left before"),
+        pytest.param("    if not gpu is None:\n        x.cuda(gpu)\n", True, id="negated"),
+        pytest.param("    if gpu is None:\n        x.cuda(gpu)\n", False, id="surely None"),
+        pytest.param("    if gpu is not None or x is y:\n        x.cuda(gpu)\n", False, id="one of two"),
+        pytest.param("    if y is not None:\n        x.cuda(gpu)\n", False, id="another value"),
+        pytest.param("    x.cuda(gpu)\n", False, id="not asked"),
+    ],
+)
+def test_a_device_that_a_test_says_is_given(before: str, given: bool) -> None:
+    head = "import torch\n\n\ndef f(x, y, gpu=None):\n    d = torch.device('cuda') if gpu is None else gpu\n"
+    after = "x.to(gpu)" if given else "x.to('neuron' if gpu is None else gpu)"
+    text = migrate(f"{head}    torch.ones(1, device=gpu)\n{before}").text
+    assert after in text.replace('"', "'")

@@ -30,6 +30,36 @@ def test_ddp(before: str, after: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "moved"),
+    [
+        pytest.param("torch.randn(2, 3)", True, id="made in the call"),
+        pytest.param('torch.zeros(3, device="cpu")', True, id="made on the CPU by name"),
+        pytest.param("made", True, id="a variable of the function"),
+        pytest.param("x", False, id="a parameter: unknown"),
+        pytest.param("torch.ones(3, device=r)", False, id="made elsewhere"),
+        pytest.param("torch.ones(3).to(r)", False, id="moved already"),
+        pytest.param("torch.ones_like(x)", False, id="where another tensor is"),
+        pytest.param("twice", False, id="a variable with two values"),
+        pytest.param("3", False, id="no tensor"),
+        pytest.param("*torch.ones(3)", False, id="unpacked"),
+    ],
+)
+def test_inputs_that_the_wrapper_moved(given: str, moved: bool) -> None:
+    text = (
+        f"import torch\n{DDP}def f(m, r, x):\n    made = torch.ones(1)\n    twice = x\n    twice = torch.ones(1)\n"
+        f"    w = DDP(m, device_ids=[r])\n    m(torch.ones(1))\n    return w({given})\n"
+    )
+    after = text.replace(", device_ids=[r]", "")
+    assert migrate(text).text == (after.replace(f"w({given})", f'w({given}.to("neuron"))') if moved else after)
+
+
+def test_a_default_device_makes_the_inputs_there() -> None:
+    body = "    torch.set_default_device(r)\n    w = DDP(m, device_ids=[r])\n    w(torch.ones(1))\n"
+    text = f"import torch\n{DDP}def f(m, r):\n{body}"
+    assert "w(torch.ones(1))\n" in migrate(text).text
+
+
+@pytest.mark.parametrize(
     ("bases", "dropped"),
     [
         pytest.param("DDP", True, id="torch's wrapper"),

@@ -9,6 +9,7 @@ from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.names import Binding, dotted_name
 from transforms.engine.transform import Transform
+from transforms.flow.conditions import never_none
 from transforms.flow.indexes import NONE, kinds, several_devices
 from transforms.flow.libraries import instead_of_torch, other_array, third_party
 from transforms.flow.modules import YES, Modules
@@ -173,7 +174,8 @@ class CudaMethod(Transform):
             elif cx.devices.is_device(device.value) and not _is_index(device.value):
                 safety = Safety.REVIEW
                 evidence.append((device, "the argument is a device; None would not move the value"))
-                if NONE in kinds(cx, device.value) and isinstance(device.value, (cst.Name, cst.Attribute)):
+                may_be_none = NONE in kinds(cx, device.value) and not never_none(device.value, cx)
+                if may_be_none and isinstance(device.value, (cst.Name, cst.Attribute)):
                     given = cx.code(device.value)
                     arguments.value(device, f"{target} if {given} is None else {given}")
             elif index == 0 or _is_none(device.value):

@@ -10,6 +10,7 @@ from transforms.engine.model import WARNING, Rule, Safety
 from transforms.engine.transform import Transform
 from transforms.flow.effects import side_effects
 from transforms.flow.groups import portable
+from transforms.flow.host_inputs import host_inputs
 from transforms.tables.distributed import DDP
 
 DDP_ARGUMENTS = Rule(
@@ -82,10 +83,13 @@ class DdpArguments(Transform):
             cx.report(gone[0], message, Safety.MANUAL, severity=WARNING, evidence=[(read, "read here")])
             return
         if ids is not None or output is not None:
-            change = self._dropped(call, ids, output, cx)
-            fix = cx.fix("the wrapper uses the device of its process", change)
+            inputs = list(host_inputs(call, cx)) if ids is not None else []
+            target = f".to({cx.literal('neuron', call)})"
+            moved = [cx.replace(value, cx.code(value) + target) for value in inputs]
+            fix = cx.fix("the wrapper uses the device of its process", self._dropped(call, ids, output, cx), *moved)
             if ids is not None:
                 evidence = [(named, "torch's DistributedDataParallel"), *side_effects(cx, ids.value)]
+                evidence += [(value, "made on the host, so it is moved here") for value in inputs]
                 cx.report(ids, _MOVES, Safety.REVIEW, fix=fix, evidence=evidence)
             if output is not None:
                 cx.report(output, "output_device is dropped with device_ids", Safety.REVIEW, fix=fix)

@@ -81,6 +81,19 @@ def elsewhere(node: cst.CSTNode, cx: Context) -> cst.BaseExpression | None:
     return next((test for test, holds in conditions(node, cx) if _not_neuron(test, holds, cx)), None)
 
 
+def never_none(node: cst.BaseExpression, cx: Context) -> bool:
+    """Whether a test around an expression says that it is not None: `if gpu is not None: x.cuda(gpu)`."""
+    return any(_says_given(test, holds, cx.code(node), cx) for test, holds in conditions(node, cx))
+
+
+def _says_given(test: cst.BaseExpression, holds: bool, code: str, cx: Context) -> bool:
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) > 1 or cx.code(test.left) != code:
+        return False
+    target = test.comparisons[0]
+    none = isinstance(target.comparator, cst.Name) and target.comparator.value == "None"
+    return none and isinstance(target.operator, cst.IsNot if holds else cst.Is)
+
+
 def never_on_neuron(value: cst.BaseExpression, cx: Context) -> bool:
     """Whether a value is only true where the device is another one: `device.type == "mps"`."""
     return any(_not_neuron(test, holds, cx) for test, holds in _parts(value, True))
