@@ -11,18 +11,25 @@ from transforms.engine.transform import Transform
 from transforms.flow.library_parameters import function_of, library_value
 from transforms.tables.frameworks import ACCELERATORS, Accelerator, rows_for
 
-_ROOTS = sorted({root for row in ACCELERATORS for root in row.roots})
+_ROOTS = frozenset(root for row in ACCELERATORS for root in row.roots)
 
 
 _MAPPED = "; it stands in a device map, which is not documented for neuron"
 _COUNTS = "; a library counts CUDA devices by it"
 
 
+def _imports_one(cx: Context) -> bool:
+    """Whether the file imports one of the libraries: a cheap look before the name of each call is resolved."""
+    return any(cx.names.imported_name(a).split(".")[0] in _ROOTS for a in cx.index.nodes(cst.ImportAlias)) or bool(
+        cx.names.stars
+    )
+
+
 class ThirdPartyAcceleratorName(Transform):
     """Reports such arguments."""
 
     rules = (THIRD_PARTY_ACCELERATOR_NAME,)
-    triggers = tuple(root.encode() for root in _ROOTS)
+    triggers = tuple(root.encode() for root in sorted(_ROOTS))
     nodes = (cst.Call, cst.SimpleString)
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
@@ -34,7 +41,7 @@ class ThirdPartyAcceleratorName(Transform):
                 self._report(node, found[1], found[0], cx)
             return
         assert isinstance(node, cst.Call)
-        if not node.args:
+        if not node.args or not cx.shared(_imports_one):
             return
         for row in rows_for(function_of(cx, node)):
             named = (a for a in node.args if a.keyword is not None and a.keyword.value == row.argument)

@@ -53,7 +53,7 @@ class DataParallel(Transform):
             if elsewhere(node, cx) is not None:
                 return
             called = isinstance(above, cst.Call) and above.func is node
-            if not called and (cx.is_type(node) or _in_type_constant(node, cx)):
+            if not called and cx.is_type(node):
                 if isinstance(cx.parent(above) if above is not None else None, cst.ClassDef):
                     cx.report(node, "a subclass of DataParallel works on CUDA only", Safety.MANUAL, severity=WARNING)
                 return
@@ -70,18 +70,6 @@ class DataParallel(Transform):
         return isinstance(above, (cst.ImportAlias, cst.AsName, cst.ImportFrom, cst.AssignTarget)) or any(
             isinstance(a, (cst.Import, cst.ImportFrom)) for a in cx.index.ancestors(node)
         )
-
-
-def _in_type_constant(node: cst.CSTNode, cx: Context) -> bool:
-    """Whether a node stands in a variable, alone or in a tuple, that is only used as a type: `WRAPPERS = (A, B)`."""
-    child, above = node, cx.parent(node)
-    while isinstance(above, (cst.Tuple, cst.Element)):
-        child, above = above, cx.parent(above)
-    if not isinstance(above, cst.Assign) or above.value is not child or len(above.targets) > 1:
-        return False
-    target = above.targets[0].target
-    uses = cx.names.uses(target.value, cx.names.scope(target)) if isinstance(target, cst.Name) else []
-    return bool(uses) and all(cx.is_type(use) for use in uses)
 
 
 def _single(call: cst.CSTNode | None, cx: Context) -> bool:

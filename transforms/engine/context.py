@@ -149,10 +149,10 @@ class Context:
                 return False
         return True
 
-    def is_type(self, node: cst.CSTNode) -> bool:
+    def is_type(self, node: cst.CSTNode, stored: bool = True) -> bool:
         """Whether an expression stands for a type: annotation, base class, isinstance, `type(x) is T`, pattern.
 
-        Also one in a variable that is used as a type, or a tuple of types, everywhere in this file.
+        With `stored` also one in a variable that is used as a type, or a tuple of types, everywhere in this file.
         """
         child = node
         for above in self.index.ancestors(node):
@@ -170,7 +170,7 @@ class Context:
                     return not any(a is child for a in above.args[:1]) or name.endswith("cast")
                 return False
             if isinstance(above, cst.Assign):
-                return self._holds_types(above, node)
+                return stored and self._holds_types(above, node)
             if isinstance(above, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
                 return False
             child = above
@@ -187,7 +187,7 @@ class Context:
         outside = self.facts.importers.get(target.value) or self.facts.importers.get("*")
         if not uses or len(self.names.bindings(target.value, scope)) != 1 or outside:
             return False
-        return all(self.index.enclosing(use, cst.Assign) is None and self.is_type(use) for use in uses)
+        return all(self.is_type(use, stored=False) for use in uses)
 
     def own_method(self, name: str) -> str:
         """Why a method of this name may not be torch's, empty when all classes of the repository leave it alone."""

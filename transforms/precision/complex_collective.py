@@ -48,14 +48,18 @@ class ComplexCollective(Transform):
 
     rules = (COMPLEX_COLLECTIVE,)
     triggers = (b"torch.distributed", b"import distributed")
-    nodes = (cst.Call,)
+    nodes = (cst.Module,)
 
     def check(self, node: cst.CSTNode, cx: Context) -> None:
-        """Look at one call of a collective."""
-        assert isinstance(node, cst.Call)
-        name = cx.origin(node.func).name
+        """Look at every call of a collective in the file."""
+        for use in cx.uses.under("torch.distributed"):
+            call = cx.parent(use.node)
+            if isinstance(call, cst.Call) and call.func is use.node:
+                self._call(call, use.origin.name, cx)
+
+    def _call(self, node: cst.Call, name: str, cx: Context) -> None:
         kind = name.rpartition(".")[2]
-        if kind not in COLLECTIVES or not name.startswith("torch.distributed."):
+        if kind not in COLLECTIVES:
             return
         arg = cx.argument(node, "tensor", COLLECTIVES[kind])
         if arg is None or not complex_value(cx, arg.value):
