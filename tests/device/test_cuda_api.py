@@ -237,6 +237,57 @@ def test_a_device_that_may_be_none_or_a_text_is_an_error() -> None:
     assert outcome.one("TN106")["severity"] == "error"
 
 
+@pytest.mark.parametrize(
+    "head, body, given",
+    [
+        pytest.param("def f(device=None):", (), "device", id="none-by-default-is-no-device"),
+        pytest.param("def f(device=None):", ("if other is None:", "    device2 = 1"), "device", id="another-name"),
+        pytest.param(
+            "def f(device=None):", ("if x:", "    if device is None:", "        return"), "device", id="only-sometimes"
+        ),
+        pytest.param(
+            "def f(device=None):", ("if device is None:", "    device = x"), "device", id="replaced-by-anything"
+        ),
+        pytest.param(
+            "def f(device=None):", ("if device is not None:", "    return"), "device", id="ends-for-the-others"
+        ),
+        pytest.param(
+            "def f(device=None):",
+            ("if device is None:", "    device = make()"),
+            "torch.device(device)",
+            id="replaced-by-a-device",
+        ),
+        pytest.param(
+            "def f(device=None):", ("if not device: return",), "torch.device(device)", id="the-function-ends-for-none"
+        ),
+        pytest.param("def f(device):", (), "torch.device(device)", id="no-default"),
+    ],
+)
+def test_none_is_not_made_a_device(head: str, body: tuple[str, ...], given: str) -> None:
+    lines = (*body, "torch.cuda.synchronize(device=device)", "return torch.cuda.memory_allocated(device)")
+    text = f"{HEAD}{head}\n" + "".join(f"    {line}\n" for line in lines)
+    outcome = migrate(text)
+    assert outcome.text == text.replace("device=device)", f"device={given})").replace(
+        "torch.cuda.memory_allocated(device)", f"torch.neuron.memory_allocated({given})"
+    ).replace("torch.cuda.synchronize", "torch.neuron.synchronize")
+    assert outcome.one("TN106")["safety"] == "review"
+
+
+def test_a_device_that_is_asked_for_none_first_may_be_a_text() -> None:
+    text = HEAD + "def f(device=None):\n    if device is not None:\n        torch.cuda.synchronize(device)\n"
+    wanted = text.replace("torch.cuda.synchronize(device)", "torch.neuron.synchronize(torch.device(device))")
+    assert migrate(text).text == wanted
+
+
+def test_none_that_an_object_keeps_is_not_made_a_device() -> None:
+    text = (
+        "class A:\n    def __init__(self, device=None):\n        self.device = device\n\n"
+        "    def f(self):\n        torch.cuda.synchronize(self.device)\n"
+    )
+    outcome = migrate(HEAD + text)
+    assert outcome.text == HEAD + text.replace("torch.cuda.", "torch.neuron.")
+
+
 def test_what_is_looked_up_and_missing_is_reported() -> None:
     outcome = migrate(inside('return hasattr(torch.cuda, "nvtx")'))
     assert outcome.text == inside('return hasattr(torch.cuda, "nvtx")')

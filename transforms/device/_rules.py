@@ -76,13 +76,20 @@ MULTI_BACKEND = Rule(
 THIRD_PARTY_ACCELERATOR_NAME = Rule(
     code="TN123",
     name="third-party-accelerator-name",
-    summary='A library that chooses the accelerator by a name of its own, such as Lightning\'s `accelerator="gpu"`',
+    summary=(
+        'A library that chooses the accelerator by a name of its own, such as Lightning\'s `accelerator="gpu"`, or '
+        "that is made for CUDA alone, such as Triton and flash-attn"
+    ),
     best=Safety.MANUAL,
     argument="It never edits: the library decides which names exist, and none of them stands for Trainium.",
     source="Documentation of Lightning, transformers, Composer, XGBoost, LightGBM, CatBoost, Ray, ONNX Runtime",
-    why="`gpu` and `auto` look for CUDA there; on Trainium they fail, or run on the CPU without a word.",
+    why=(
+        "`gpu` and `auto` look for CUDA there; on Trainium they fail, or run on the CPU without a word. Kernels that "
+        "are compiled for CUDA have no code for Trainium."
+    ),
     silent=(
         "Calls of the same name that come from elsewhere: the library is known by its import. Values that ask "
-        "for the CPU, for nothing, or for an accelerator that the program registers."
+        "for the CPU, for nothing, or for an accelerator that the program registers. Imports for types alone, and "
+        "packages of the repository that have such a name."
     ),
 )

@@ -164,8 +164,21 @@ class Residue:
         name = names[0]
         if name.startswith(".") or self._of_repository(node, name):
             return self._kept(node, "name of the repository")
+        if name.split(".")[0] in self.cx.facts.modules and self._asked_whether(node):
+            return self._kept(node, "setting of the repository")
         fatal = is_fatal(name) and not origin.local
         return self._open(node, f"{name} has no known counterpart on neuron", ERROR if fatal else WARNING)
+
+    def _asked_whether(self, node: cst.CSTNode) -> bool:
+        """Whether an attribute of an imported object decides something by its truth: `if hparams.use_cuda:`."""
+        above = self.cx.parent(node)
+        if not isinstance(node, cst.Attribute) or not is_specific(node.attr.value):
+            return False
+        if isinstance(above, (cst.If, cst.While, cst.IfExp, cst.Assert)):
+            return above.test is node
+        return isinstance(above, cst.BooleanOperation) or (
+            isinstance(above, cst.UnaryOperation) and isinstance(above.operator, cst.Not)
+        )
 
     def _of_repository(self, node: cst.CSTNode, name: str) -> bool:
         """Whether a qualified name is a function, class or constant that a module of the repository defines, or a

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from transforms.flow.locations import Locations
-from transforms.flow.steps import Origin, Place
+from transforms.flow.steps import Origin, Place, is_sequence
 from transforms.tables.devices import CONVERSIONS
 
 _TEXT_METHODS = frozenset("lower upper strip format replace casefold rstrip lstrip".split())
@@ -61,7 +61,7 @@ class Backward(Locations):
 
     def _from_operation(self, node: cst.BinaryOperation) -> Iterator[Origin | Place]:
         yield from self.backward(node.left)
-        if isinstance(node.operator, cst.Add) and isinstance(node.left, (cst.List, cst.Tuple)):
+        if isinstance(node.operator, cst.Add) and is_sequence(node):
             yield from self.backward(node.right)
         elif isinstance(node.operator, cst.Modulo) and (self.cx.string(node.left) or "").startswith("%s"):
             parts = node.right.elements if isinstance(node.right, cst.Tuple) else ()

@@ -10,7 +10,7 @@ import libcst as cst
 from transforms.engine.arguments import unpacks
 from transforms.engine.changes import Around, Change, Replace
 from transforms.engine.model import Safety
-from transforms.flow.conditions import conditions
+from transforms.flow.conditions import conditions, never_none
 from transforms.flow.devices import names_device
 from transforms.flow.indexes import DEVICE, NONE, NUMBER, TEXT, kinds, several_devices
 from transforms.tables.rows import Row
@@ -61,6 +61,8 @@ def device_argument(cx: Context, call: cst.Call, row: Row) -> Given:
         return given
     if found <= {DEVICE, NONE} or _asked_for_type(cx, value):
         return given
+    if NONE in found and not (never_none(value, cx) or _replaced_when_none(cx, value)):
+        return given.doubt(value, "it may be None, which torch.device does not take: a text has to be made a device")
     if _speaks_of_device(value):
         given.changes.append(_wrapped(cx, value))
         return given.doubt(value, "it may be a text, which the function on torch.neuron does not take")
@@ -103,6 +105,50 @@ def _asked_for_type(cx: Context, value: cst.BaseExpression) -> bool:
             if asked and any(a is test for a in cx.index.ancestors(name)):
                 bindings = cx.names.bindings(value.value, cx.names.scope(value))
                 return all(cx.index.order(b.node) < cx.index.order(test) for b in bindings)
+    return False
+
+
+def _replaced_when_none(cx: Context, value: cst.BaseExpression) -> bool:
+    """Whether a device stands in the place of None before the call: `if device is None: device = ...`, or an early
+    end of the function."""
+    if not isinstance(value, cst.Name):
+        return False
+    place = cx.index.order(value)
+    scope = cx.index.enclosing(value, cst.FunctionDef)
+    for name in cx.index.names.get(value.value, []):
+        test = cx.parent(name)
+        branch = cx.parent(test) if test is not None else None
+        if not isinstance(branch, cst.If) or branch.test is not test or not _is_none(test, name):
+            continue
+        if cx.index.enclosing(branch, cst.FunctionDef) is not scope or cx.index.order(branch) > place:
+            continue
+        if cx.parent(branch) is getattr(scope, "body", None) and _leaves_no_none(branch.body, value.value):
+            return True
+    return False
+
+
+def _is_none(test: cst.CSTNode | None, name: cst.CSTNode) -> bool:
+    """Whether a test is `name is None` or `not name`."""
+    if isinstance(test, cst.UnaryOperation):
+        return isinstance(test.operator, cst.Not)
+    if not isinstance(test, cst.Comparison) or test.left is not name or len(test.comparisons) != 1:
+        return False
+    target = test.comparisons[0]
+    other = target.comparator
+    return isinstance(target.operator, cst.Is) and isinstance(other, cst.Name) and other.value == "None"
+
+
+def _leaves_no_none(body: cst.BaseSuite, name: str) -> bool:
+    """Whether a block ends the function, or gives a variable a value that is written as a call or a text."""
+    small = [s for line in body.body if isinstance(line, cst.SimpleStatementLine) for s in line.body]
+    small += [s for s in body.body if isinstance(s, cst.BaseSmallStatement)]
+    for statement in small:
+        if isinstance(statement, (cst.Return, cst.Raise)):
+            return True
+        if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0].target
+            if isinstance(target, cst.Name) and target.value == name:
+                return isinstance(statement.value, (cst.Call, cst.BaseString, cst.IfExp))
     return False
 
 

@@ -95,7 +95,7 @@ class Devices:
                     "given", safety, ((kinds[kind].node, kinds[kind].text),), "", keeps, probe=self._probe(node)
                 )
         arm = kinds.get("arm") if not kinds.keys() & {"text", "test", "key"} else None
-        if arm is not None and self.cx.string(arm.other) == "cpu":
+        if arm is not None and (self.cx.string(arm.other) == "cpu" or self._or_nothing(arm, node)):
             evidence = tuple((s.node, s.text) for s in (arm, kinds.get("leak")) if s is not None)
             return Verdict("given", Safety.REVIEW, evidence, probe=self._probe(node))
         if "test" in kinds:
@@ -146,8 +146,9 @@ class Devices:
             proof = self._chosen_in_statement(node)
         if proof is None and plain and component.of_kind("taken"):
             proof = component.of_kind("taken")[0]
-        if proof is None and component.of_kind("probe") and (component.named or self._else_cpu(component)):
-            proof = component.of_kind("probe")[0]
+        probe = next(iter(component.of_kind("probe")), kinds.get("probe"))
+        if proof is None and probe is not None and (component.named or self._else_cpu(component)):
+            proof = probe
         if proof is not None and (plain or "device" in kinds):
             safety, evidence = self._certainty(component, proof, arm is not None)
             if elsewhere:
@@ -194,10 +195,29 @@ class Devices:
         if not isinstance(statement, (cst.Assign, cst.AnnAssign, cst.Return)) or statement.value is None:
             return None
         parts = list(below(statement.value))
-        if not any(self.cx.string(part) == "cpu" for part in parts):
+        cpus = [part for part in parts if self.cx.string(part) == "cpu"]
+        if not cpus:
             return None
         probe = next((part for part in parts if isinstance(part, cst.Call) and self.places.is_probe(part)), None)
+        if probe is not None and self._chooses_beside(probe, node, cpus):
+            return None
         return Sink("probe", probe, "a probe chooses between it and the CPU") if probe is not None else None
+
+    def _or_nothing(self, arm: Sink, node: cst.CSTNode) -> bool:
+        """Whether a text stands there or nothing, beside the CPU: `["cuda" if is_available() else None, "cpu"]`."""
+        nothing = isinstance(arm.other, cst.Name) and arm.other.value == "None"
+        return nothing and self._chosen_in_statement(node) is not None
+
+    def _chooses_beside(self, probe: cst.CSTNode, node: cst.CSTNode, cpus: list[cst.CSTNode]) -> bool:
+        """Whether a probe and the CPU stand together in an element or argument next to that of a literal:
+        `{"device": x if is_available() else "cpu", "kind": "cuda"}`."""
+        around = {id(above) for above in self.cx.index.ancestors(node)}
+        for part in self.cx.index.ancestors(probe):
+            if id(part) in around:
+                return False
+            if isinstance(part, (cst.DictElement, cst.Element, cst.Arg)):
+                return all(any(a is part for a in self.cx.index.ancestors(cpu)) for cpu in cpus)
+        return False
 
     def _else_cpu(self, component: Component) -> bool:
         """Whether a value can be the CPU by its literals: what is chosen by a probe instead of it is a device."""

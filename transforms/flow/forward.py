@@ -12,7 +12,7 @@ import libcst as cst
 
 from transforms.flow.conditions import conditions
 from transforms.flow.lookups import looked_up
-from transforms.flow.steps import Place, Sink
+from transforms.flow.steps import Place, Sink, is_sequence
 from transforms.flow.storages import map_location_dict
 from transforms.flow.tested import Tests
 
@@ -47,6 +47,9 @@ class Forward(Tests):
                 yield self.variable(above.name)
         elif isinstance(above, cst.Return):
             yield from self._returned(above)
+        elif isinstance(above, cst.AugAssign) and above.value is node and is_sequence(node):
+            yield from self._set_by_probe(above)
+            yield from self.target(above.target)
         elif isinstance(above, (cst.Element, cst.StarredElement)):
             yield from self._element(above)
         elif isinstance(above, cst.DictElement):
@@ -58,6 +61,8 @@ class Forward(Tests):
         elif isinstance(above, cst.Match) and above.subject is node:
             yield from self._looked_at(above, node)
         elif isinstance(above, cst.Arg):
+            if self._joins_list(above):
+                yield from self._set_by_probe(above)
             yield from self.argument(above, node)
         elif isinstance(above, cst.Attribute) and above.value is node:
             yield from self._attribute(above)
@@ -125,7 +130,7 @@ class Forward(Tests):
         if isinstance(above.operator, cst.Add):
             tail = self.cx.string(above.right) if above.left is node else None
             indexed = tail is None or tail.startswith(":") or (tail.isdigit() and self._open(node))
-            if (above.left is node and indexed) or isinstance(node, (cst.List, cst.Tuple)):
+            if (above.left is node and indexed) or is_sequence(above):
                 yield from self.forward(above)
             else:
                 yield self._part_of_text(above, above)
@@ -138,7 +143,7 @@ class Forward(Tests):
                 yield self._part_of_text(above, above)
         elif isinstance(above.operator, cst.BitOr):
             return  # a type union
-        elif isinstance(node, (cst.List, cst.Tuple)) and isinstance(above.operator, cst.Multiply):
+        elif is_sequence(node) and isinstance(above.operator, cst.Multiply):
             yield from self.forward(above)
         else:
             yield Sink("leak", above, "part of a computation")
@@ -178,15 +183,26 @@ class Forward(Tests):
         yield Sink("leak", function, "result of a lambda")
 
     def _assigned(self, target: cst.CSTNode, statement: cst.CSTNode) -> Iterator[Sink | Place]:
+        yield from self._set_by_probe(statement)
         holder = self.cx.index.enclosing(statement, cst.If, cst.FunctionDef, cst.ClassDef)
-        if isinstance(holder, cst.If) and self._branch_of_probe(statement, holder):
-            yield Sink("probe", holder, "set where an availability probe holds")
         if isinstance(target, (cst.Tuple, cst.List)):
             yield Sink("leak", statement, "unpacked")
             return
         if isinstance(holder, cst.ClassDef) and self.is_enum(holder) and self._several_members(holder):
             yield Sink("multi", holder, "one of several accelerators")
         yield from self.target(target)
+
+    def _set_by_probe(self, node: cst.CSTNode) -> Iterator[Sink]:
+        holder = self.cx.index.enclosing(node, cst.If, cst.FunctionDef, cst.ClassDef)
+        if isinstance(holder, cst.If) and self._branch_of_probe(node, holder):
+            yield Sink("probe", holder, "set where an availability probe holds")
+
+    def _joins_list(self, arg: cst.Arg) -> bool:
+        """Whether a value is put into a list or set that a variable holds."""
+        call = self.cx.parent(arg)
+        method = call.func if isinstance(call, cst.Call) else None
+        grows = isinstance(method, cst.Attribute) and method.attr.value in ("append", "add", "insert", "extend")
+        return grows and isinstance(method, cst.Attribute) and isinstance(method.value, cst.Name)
 
     def _several_members(self, holder: cst.ClassDef) -> bool:
         """Whether an enumeration has a member for another accelerator."""

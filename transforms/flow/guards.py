@@ -7,6 +7,7 @@ other branch runs. Any other branch changes together with its test, or not at al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +17,8 @@ import libcst as cst
 from transforms.engine.index import below, children
 from transforms.engine.model import ERROR, WARNING, Safety
 from transforms.engine.names import dotted_name
-from transforms.engine.words import words
+from transforms.engine.text_roles import text_role
+from transforms.engine.words import is_specific, words
 from transforms.tables.cuda_only import CUDA_ONLY, CUDA_PROVIDERS, GPU_PARTS, KERNEL_COMPILERS, PORTABLE_HELPERS
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ _TRANSPARENT = (
 _WHOLE = frozenset({"builtins.bool", "builtins.all", "builtins.any"})
 _LEFT = "this test stays: the branch is for CUDA alone: its else branch runs on neuron"
 _BY_HAND = "this test stays: its branch needs a change by hand, and until then its else branch runs on neuron"
+_ONE_WORD = re.compile(r"[\w./-]+$")
+_DEVICE = re.compile(r"cuda(:.*)?$")
 _HELD = "; it stands in a branch that stays for CUDA"
 
 
@@ -145,7 +149,7 @@ class Guards:
         order = self.cx.index.order
         for guard in sorted(self._guards, key=lambda g: -min(order(n) for n in g.nodes)):
             others = left - {id(node) for node in guard.nodes}  # two tests may guard one branch
-            message, reason = _LEFT, self._cuda_only(guard.nodes, others)
+            message, reason = _LEFT, self._cuda_only(guard.nodes, others) or self._named_for_cuda(guard)
             found = self._inside(inside, [*guard.branch, *guard.stored], guard.fix, others)
             if reason is None:
                 own = self._inside(inside, guard.branch, guard.fix, others)
@@ -214,6 +218,17 @@ class Guards:
                     return node, f"{name} is for CUDA alone"
                 continue
             work += reversed(list(children(node)))
+        return None
+
+    def _named_for_cuda(self, guard: _Guard) -> tuple[cst.CSTNode, str] | None:
+        """A text that a conditional chooses by the test, and that names a file or a part made for CUDA:
+        `"ops_cuda.so" if is_available() else "ops_cpu.so"`."""
+        for node in guard.branch:
+            text = self.cx.string(node) if isinstance(node, cst.SimpleString) else None
+            if not text or not _ONE_WORD.match(text) or _DEVICE.match(text) or not is_specific(text):
+                continue
+            if not any(f.site is node for f in self.cx.findings) and not text_role(self.cx, node):
+                return node, "names something that is made for CUDA"
         return None
 
     def _imported(self) -> dict[str, str]:

@@ -40,3 +40,12 @@ class Origin:
     kind: str
     node: cst.CSTNode
     text: str
+
+
+def is_sequence(node: cst.CSTNode) -> bool:
+    """Whether an expression gives a list or tuple by its form: `["cuda"]`, `(["cuda"] if here else [])`, `[x] * 2`."""
+    if isinstance(node, cst.IfExp):
+        return is_sequence(node.body) or is_sequence(node.orelse)
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Multiply)):
+        return is_sequence(node.left) or is_sequence(node.right)
+    return isinstance(node, (cst.List, cst.Tuple, cst.ListComp))

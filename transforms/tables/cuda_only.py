@@ -29,6 +29,12 @@ CUDA_ONLY = frozenset(
 """Packages and modules whose code is compiled for CUDA, compiles for it, or asks its driver (their own documentation,
 2025; Trainium kernels are written in NKI instead, AWS Neuron documentation 2.33)."""
 
+SPOKEN_OF = frozenset({"apex", "nvidia", "numba.cuda", "pynvml", "py3nvml", "deepspeed.ops"})
+"""Those whose uses other rules speak about (apex.amp, names with `cuda`), or that are imported without a device."""
+
+APEX_KERNELS = frozenset({"apex.contrib", "apex.normalization", "apex.optimizers", "apex.transformer"})
+"""Parts of apex that call kernels of its own (apex documentation: fused optimizers, fused layer norm)."""
+
 GPU_PARTS = frozenset({"faiss"})
 """Packages of which only the names that say `gpu` need CUDA (faiss documentation: GPU index classes and functions)."""
 
