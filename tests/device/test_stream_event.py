@@ -79,6 +79,12 @@ def test_types_in_variables(kept: str, use: str, types: bool) -> None:
     assert f"KEPT = {kept.replace('torch.cuda', 'torch' if types else 'torch.neuron')}\n" in text
 
 
+def test_a_type_in_a_class_may_be_called_through_an_object() -> None:
+    held = "class A:\n    KEPT = torch.cuda.Stream\n    ok = isinstance(x, KEPT)\n"
+    body = f"{held}\n    def g(self):\n        return self.KEPT()\n"
+    assert "KEPT = torch.neuron.Stream\n" in migrate(HEAD + body).text
+
+
 @pytest.mark.parametrize(
     "line",
     [

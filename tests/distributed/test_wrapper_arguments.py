@@ -53,6 +53,25 @@ def test_inputs_that_the_wrapper_moved(given: str, moved: bool) -> None:
     assert migrate(text).text == (after.replace(f"w({given})", f'w({given}.to("neuron"))') if moved else after)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("if r:\n        m = DDP(m, device_ids=[r])\n    m(torch.ones(1))", id="wrapped in a branch"),
+        pytest.param("w = DDP(m, device_ids=[r])\n    w = m\n    w(torch.ones(1))", id="bound again"),
+        pytest.param("w(torch.ones(1))\n    w = DDP(m, device_ids=[r])", id="called before"),
+    ],
+)
+def test_calls_that_may_be_of_another_model(body: str) -> None:
+    text = f"import torch\n{DDP}def f(m, r):\n    {body}\n"
+    assert migrate(text).text == text.replace(", device_ids=[r]", "")
+
+
+def test_a_model_is_wrapped_under_its_own_name() -> None:
+    body = "m = DDP(m, device_ids=[r])\n    for _ in r:\n        m(torch.ones(1))"
+    text = f"import torch\n{DDP}def f(m, r):\n    {body}\n"
+    assert 'm(torch.ones(1).to("neuron"))' in migrate(text).text
+
+
 def test_a_default_device_makes_the_inputs_there() -> None:
     body = "    torch.set_default_device(r)\n    w = DDP(m, device_ids=[r])\n    w(torch.ones(1))\n"
     text = f"import torch\n{DDP}def f(m, r):\n{body}"

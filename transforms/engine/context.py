@@ -183,6 +183,8 @@ class Context:
         if len(statement.targets) > 1 or not isinstance(target, cst.Name) or node not in (statement.value, *members):
             return False
         scope = self.names.scope(target)
+        if isinstance(scope, cst.ClassDef):  # read as an attribute, which is not followed
+            return False
         uses = self.names.uses(target.value, scope)
         outside = self.facts.importers.get(target.value) or self.facts.importers.get("*")
         if not uses or len(self.names.bindings(target.value, scope)) != 1 or outside:

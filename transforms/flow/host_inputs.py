@@ -17,16 +17,26 @@ _MADE = frozenset(f"torch.{name}" for name in TENSOR_MAKERS - {"as_tensor", "asa
 
 
 def host_inputs(call: cst.Call, cx: Context) -> Iterator[cst.BaseExpression]:
-    """Arguments made on the host in later calls of the variable that a wrapping call is assigned to."""
+    """Arguments made on the host in later calls of the variable that a wrapping call is assigned to.
+
+    Where the call may be of another model (the variable is bound again behind, or the wrapping stands in a branch that
+    the call does not share), nothing is said.
+    """
     statement = cx.parent(call)
     if not isinstance(statement, cst.Assign) or len(statement.targets) != 1 or statement.value is not call:
         return
     target = statement.targets[0].target
     if not isinstance(target, cst.Name) or cx.index.names.get("set_default_device"):
         return
-    for use in cx.names.uses(target.value, cx.names.scope(target)):
+    scope, here = cx.names.scope(target), cx.index.order(call)
+    if any(cx.index.order(b.node) > here for b in cx.names.bindings(target.value, scope)):
+        return
+    block = cx.index.enclosing(statement, cst.IndentedBlock, cst.Module)
+    for use in cx.names.uses(target.value, scope):
         called = cx.parent(use)
-        if isinstance(called, cst.Call) and called.func is use and cx.index.order(use) > cx.index.order(call):
+        if not isinstance(called, cst.Call) or called.func is not use or cx.index.order(use) < here:
+            continue
+        if any(above is block for above in cx.index.ancestors(use)):
             yield from (arg.value for arg in called.args if not arg.star and made_on_host(arg.value, cx))
 
 
