@@ -20,6 +20,7 @@ from transforms.engine.changes import Change
 from transforms.engine.context import Context, PendingFix
 from transforms.engine.entries import Entries
 from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.names import is_none
 from transforms.flow.conditions import elsewhere
 from transforms.flow.effects import side_effects
 from transforms.tables.compile import OPTIONS_KEPT
@@ -247,11 +248,6 @@ class CompileArguments:
             fix = self.cx.fix("graph breaks become errors", *self._appended("fullgraph", "True"))
             message = "fullgraph=True shows graph breaks at once"
             self.cx.report(self.site, message, Safety.OFFER, rule=COMPILE_FULLGRAPH, fix=fix)
-
-
-def is_none(node: cst.CSTNode) -> bool:
-    """Whether an expression is the literal None."""
-    return isinstance(node, cst.Name) and node.value == "None"
 
 
 def below(node: cst.CSTNode) -> list[cst.CSTNode]:

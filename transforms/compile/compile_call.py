@@ -13,10 +13,11 @@ from transforms.compile.call_rules import (
     COMPILE_OPTIONS,
     COMPILE_SHAPES_SPEC,
 )
-from transforms.compile.compile_arguments import CompileArguments, is_none
+from transforms.compile.compile_arguments import CompileArguments
 from transforms.compile.overrides import check_overrides
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Safety
+from transforms.engine.names import is_none
 from transforms.engine.transform import Transform
 from transforms.flow.modules import NO, YES, Modules
 from transforms.tables.compile import (

@@ -11,9 +11,9 @@ from transforms.compile.call_rules import (
     COMPILE_OPTIONS,
     COMPILE_SHAPES_SPEC,
 )
-from transforms.compile.compile_arguments import is_none
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Safety
+from transforms.engine.names import is_none
 from transforms.tables.compile import BACKENDS_KEPT, COMPILE_NAMES, PARTIALS
 
 _IDLE = {"mode": COMPILE_MODE, "options": COMPILE_OPTIONS, "shapes_spec": COMPILE_SHAPES_SPEC}

@@ -7,12 +7,13 @@ import libcst as cst
 from transforms.engine.arguments import unpacks
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
-from transforms.engine.names import Binding, dotted_name
+from transforms.engine.names import Binding, dotted_name, is_none
 from transforms.engine.transform import Transform
 from transforms.flow.conditions import never_none
 from transforms.flow.indexes import NONE, kinds, several_devices
 from transforms.flow.libraries import instead_of_torch, other_array, third_party
 from transforms.flow.modules import YES, Modules
+from transforms.flow.own_attributes import gives_value
 from transforms.flow.storages import is_storage, map_location_function
 
 CUDA_METHOD = Rule(
@@ -70,10 +71,7 @@ class CudaMethod(Transform):
                 continue
             arg = cx.parent(string)
             call = cx.parent(arg) if isinstance(arg, cst.Arg) else None
-            if isinstance(call, cst.Call) and cx.origin(call.func).name in (
-                "builtins.getattr",
-                "operator.methodcaller",
-            ):
+            if isinstance(call, cst.Call) and cx.origin(call.func).name in _BY_TEXT:
                 self._by_text(call, cx)
 
     def _attribute(self, attribute: cst.Attribute, cx: Context) -> None:
@@ -102,17 +100,7 @@ class CudaMethod(Transform):
 
     def _stored(self, cx: Context) -> bool:
         """Whether the file gives an attribute `cuda` a value: the readings are about that."""
-        for name in cx.index.names.get("cuda", []):
-            above = cx.parent(name)
-            if isinstance(above, (cst.AssignTarget, cst.AnnAssign)) and isinstance(cx.names.scope(name), cst.ClassDef):
-                return True
-            if isinstance(above, cst.Attribute) and above.attr is name:
-                target = cx.parent(above)
-                if isinstance(target, cst.AssignTarget) or (
-                    isinstance(target, cst.AnnAssign) and target.target is above
-                ):
-                    return True
-        return False
+        return any(gives_value(name, cx) for name in cx.index.names.get("cuda", []))
 
     def _by_text(self, call: cst.Call, cx: Context) -> None:
         outer = cx.parent(call)
@@ -178,7 +166,7 @@ class CudaMethod(Transform):
                 if may_be_none and isinstance(device.value, (cst.Name, cst.Attribute)):
                     given = cx.code(device.value)
                     arguments.value(device, f"{target} if {given} is None else {given}")
-            elif index == 0 or _is_none(device.value):
+            elif index == 0 or is_none(device.value):
                 arguments.value(device, target)
             elif _asks_runtime(device.value, cx):
                 safety = Safety.REVIEW
@@ -307,10 +295,6 @@ def _is_setting(holder: cst.BaseExpression, cx: Context) -> bool:
 def _is_index(node: cst.CSTNode) -> bool:
     """Whether an expression is the index of a device: `x.device.index`."""
     return isinstance(node, cst.Attribute) and node.attr.value == "index"
-
-
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"
 
 
 def _plain(node: cst.CSTNode, cx: Context) -> bool:

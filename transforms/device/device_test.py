@@ -14,6 +14,7 @@ from transforms.flow.components import all_device_names
 from transforms.flow.conditions import accelerator_beside, neuron_beside
 from transforms.flow.guards import Guards
 from transforms.flow.libraries import made_by_torch, third_party
+from transforms.flow.own_attributes import gives_value
 from transforms.flow.steps import Origin
 
 _AWARE = "the branch for CUDA, beside one for neuron"
@@ -163,12 +164,7 @@ class DeviceTest(Transform):
         above = cx.parent(name)
         if isinstance(above, cst.FunctionDef):
             return isinstance(cx.names.scope(above), cst.ClassDef)
-        if isinstance(above, (cst.AssignTarget, cst.AnnAssign)):
-            return isinstance(cx.names.scope(name), cst.ClassDef)
-        if not isinstance(above, cst.Attribute) or above.attr is not name:
-            return False
-        target = cx.parent(above)
-        return isinstance(target, cst.AssignTarget) or (isinstance(target, cst.AnnAssign) and target.target is above)
+        return gives_value(name, cx)
 
     # cuts -------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.arguments import Arguments, unpacks
 from transforms.engine.context import Context
 from transforms.engine.model import WARNING, Rule, Safety
+from transforms.engine.names import is_none
 from transforms.engine.transform import Transform
 from transforms.flow.effects import side_effects
 from transforms.flow.groups import portable
@@ -67,7 +68,7 @@ class DdpArguments(Transform):
 
     def _wrapped(self, call: cst.Call, named: cst.CSTNode, skipped: int, cx: Context) -> None:
         found = [cx.argument(call, p, i + skipped) for i, p in enumerate(_PARAMETERS)][1:]
-        ids, output = (a if a is not None and not _is_none(a.value) else None for a in found)
+        ids, output = (a if a is not None and not is_none(a.value) else None for a in found)
         if ids is not None and _count(ids.value) > 1:
             message = "several device_ids: a process owns one device, so this needs one process per device"
             cx.report(ids, message, Safety.MANUAL)
@@ -164,7 +165,3 @@ def _read_back(call: cst.Call, cx: Context) -> cst.Attribute | None:
 def _count(value: cst.BaseExpression) -> int:
     """How many ids a display names; 1 where it can't be told."""
     return len(value.elements) if isinstance(value, (cst.List, cst.Tuple)) else 1
-
-
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"

@@ -7,6 +7,7 @@ import libcst as cst
 from transforms.engine.arguments import Arguments
 from transforms.engine.context import Context
 from transforms.engine.model import Rule, Safety
+from transforms.engine.names import is_none
 from transforms.engine.transform import Transform
 from transforms.flow.effects import side_effects
 from transforms.flow.groups import portable, runs_on_host
@@ -63,14 +64,14 @@ class InitArguments(Transform):
 
     def _arguments(self, call: cst.Call, name: str, best: Safety, cx: Context) -> None:
         device_id = cx.argument(call, "device_id", DEVICE_ID_POSITION.get(name))
-        if device_id is not None and not _is_none(device_id.value) and not _names_neuron(cx, device_id.value):
+        if device_id is not None and not is_none(device_id.value) and not _names_neuron(cx, device_id.value):
             safety = Safety.REVIEW if cx.index.names.get("split_group") else best
             lost = side_effects(cx, device_id.value)
             safety = safety.at_most(Safety.REVIEW) if lost else safety
             fix = cx.fix("the group is bound to the device of its process", _dropped(cx, call, device_id))
             cx.report(device_id, "device_id is dropped: a process owns one device", safety, fix=fix, evidence=lost)
         options = cx.argument(call, "pg_options", OPTIONS_POSITION[name])
-        if options is not None and not _is_none(options.value):
+        if options is not None and not is_none(options.value):
             fix = cx.fix("the neuron backend takes no options", _dropped(cx, call, options))
             message = "pg_options is dropped: the neuron backend takes no options"
             lost = side_effects(cx, options.value)
@@ -92,7 +93,3 @@ def _names_neuron(cx: Context, value: cst.BaseExpression) -> bool:
     if isinstance(value, cst.Call) and value.args:
         literals.append(value.args[0].value)
     return any("neuron" in cx.code(n) for n in literals) and not any("cuda" in cx.code(n) for n in literals)
-
-
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"

@@ -6,6 +6,7 @@ import libcst as cst
 
 from transforms.engine.context import Context
 from transforms.engine.model import ERROR, WARNING, Rule, Safety
+from transforms.engine.names import is_none
 from transforms.engine.transform import Transform
 from transforms.flow.groups import HOST, group_of
 
@@ -48,7 +49,7 @@ class UnevenSplit(Transform):
         first = 1 if functional else 2
         for place, name in enumerate(("output_split_sizes", "input_split_sizes")):
             arg = cx.argument(node, name, first + place)
-            if arg is not None and not _is_none(arg.value) and not self._even(arg.value, cx):
+            if arg is not None and not is_none(arg.value) and not self._even(arg.value, cx):
                 surely = not functional and not self._may_be_none(arg.value, cx)
                 message = f"{name}: the neuron backend takes even splits only; pad the parts to one size"
                 cx.report(arg, message, Safety.MANUAL, severity=ERROR if surely else WARNING)
@@ -62,12 +63,8 @@ class UnevenSplit(Transform):
     def _may_be_none(self, value: cst.BaseExpression, cx: Context) -> bool:
         """Whether the sizes may be absent after all."""
         if isinstance(value, cst.IfExp):
-            return _is_none(value.body) or _is_none(value.orelse)
+            return is_none(value.body) or is_none(value.orelse)
         if not isinstance(value, cst.Name):
             return False
         found = cx.names.bindings(value.value, cx.names.scope(value))
-        return any(b.kind == "param" or (b.value is not None and _is_none(b.value)) for b in found)
-
-
-def _is_none(node: cst.CSTNode) -> bool:
-    return isinstance(node, cst.Name) and node.value == "None"
+        return any(b.kind == "param" or (b.value is not None and is_none(b.value)) for b in found)

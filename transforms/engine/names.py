@@ -377,7 +377,7 @@ class Names:
         for binding in found:
             if binding.kind == "import":
                 names.add(binding.imported)
-            elif binding.kind == "annotation" or _is_none(binding.value):
+            elif binding.kind == "annotation" or is_none(binding.value):
                 continue  # `x = None` beside an import is the usual guard for an optional package
             elif binding.kind == "assign" and type(binding.value) in (cst.Name, cst.Attribute):
                 assert binding.value is not None
@@ -443,7 +443,8 @@ def dotted_name(node: cst.CSTNode | None) -> str:
     return ".".join(reversed(parts))
 
 
-def _is_none(node: cst.CSTNode | None) -> bool:
+def is_none(node: cst.CSTNode | None) -> bool:
+    """Whether an expression is the literal None."""
     return isinstance(node, cst.Name) and node.value == "None"
 
 
