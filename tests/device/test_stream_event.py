@@ -70,7 +70,6 @@ def test_types(before: str, after: str) -> None:
         pytest.param("torch.cuda.Stream", "isinstance(x, KEPT)", True, id="type-in-a-variable"),
         pytest.param("torch.cuda.Stream", "KEPT()", False, id="called"),
         pytest.param("(torch.cuda.Stream, torch.cuda.Event)", "[k() for k in KEPT]", False, id="called-one-by-one"),
-        pytest.param("torch.cuda.Stream", "isinstance(x, KEPT) or KEPT()", False, id="both"),
         pytest.param("torch.cuda.Stream", "None", False, id="not-used-here"),
     ],
 )
@@ -79,10 +78,27 @@ def test_types_in_variables(kept: str, use: str, types: bool) -> None:
     assert f"KEPT = {kept.replace('torch.cuda', 'torch' if types else 'torch.neuron')}\n" in text
 
 
-def test_a_type_in_a_class_may_be_called_through_an_object() -> None:
-    held = "class A:\n    KEPT = torch.cuda.Stream\n    ok = isinstance(x, KEPT)\n"
-    body = f"{held}\n    def g(self):\n        return self.KEPT()\n"
-    assert "KEPT = torch.neuron.Stream\n" in migrate(HEAD + body).text
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("KEPT = {}\n\n\ndef g(x):\n    return isinstance(x, KEPT) or KEPT()", id="type-and-factory"),
+        pytest.param(
+            "class A:\n    KEPT = {}\n\n    def g(self, x):\n        return isinstance(x, self.KEPT)", id="class"
+        ),
+        pytest.param("class A:\n    KEPT = ({},)\n\n\ndef g(x):\n    return isinstance(x, A.KEPT)", id="tuple"),
+        pytest.param("def g(s, x):\n    s.kept = {}\n    return isinstance(x, s.kept)", id="attribute"),
+    ],
+)
+def test_a_class_that_is_read_as_a_type_too_is_reported(body: str) -> None:
+    text = HEAD + body.format("torch.cuda.Stream") + "\n"
+    outcome = migrate(text)
+    assert outcome.text == text
+    assert outcome.one("TN112")["severity"] == "error"
+
+
+def test_a_class_that_is_only_called_is_a_factory() -> None:
+    body = "class A:\n    KEPT = {}\n\n    def g(self):\n        return self.KEPT()\n"
+    assert migrate(HEAD + body.format("torch.cuda.Stream")).text == HEAD + body.format("torch.neuron.Stream")
 
 
 @pytest.mark.parametrize(

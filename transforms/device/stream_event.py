@@ -102,6 +102,10 @@ class StreamEvent(Transform):
         row = Row(use.name, f"torch.neuron.{kind}", MIDDLE, "sources")
         call = called(cx, use.node)
         if call is None:
+            if _read_as_type(use.node, cx):
+                message = f"kept in a variable that is read as a type too, and torch.neuron.{kind} is a function"
+                cx.report(use.node, f"{message}: write torch.{kind} where a type is meant", Safety.MANUAL)
+                return
             rename(cx, use, row)
             return
         change = cx.arguments(call)
@@ -175,6 +179,21 @@ class StreamEvent(Transform):
                     "time between neuron events is not measured: use torch.neuron.synchronize() and time.perf_counter()"
                 )
                 cx.report(name, message, Safety.MANUAL, severity=WARNING)
+
+
+def _read_as_type(node: cst.CSTNode, cx: Context) -> bool:
+    """Whether a class is kept, alone or in a tuple, under a name that this file reads as a type somewhere."""
+    statement = cx.index.statement(node)
+    if not isinstance(statement, (cst.Assign, cst.AnnAssign)):
+        return False
+    targets = [t.target for t in statement.targets] if isinstance(statement, cst.Assign) else [statement.target]
+    for target in targets:
+        last = target.attr if isinstance(target, cst.Attribute) else target
+        for name in cx.index.names.get(last.value, []) if isinstance(last, cst.Name) else ():
+            above = cx.parent(name)
+            if cx.is_type(above if isinstance(above, cst.Attribute) and above.attr is name else name, stored=False):
+                return True
+    return False
 
 
 def _base(node: cst.CSTNode, cx: Context) -> bool:
