@@ -56,6 +56,7 @@ def _returned_beside(cx: Context, branch: cst.If) -> Iterator[cst.CSTNode]:
 
 
 def displays(cx: Context, name: cst.Name) -> Iterator[cst.Dict]:
+    """The dicts written out that a variable can hold."""
     for binding in cx.names.bindings(name.value, cx.names.scope(name)):
         if isinstance(binding.value, cst.Dict):
             yield binding.value
